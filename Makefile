@@ -1,0 +1,69 @@
+# The same words as CI uses. Each target first sets up what is missing; nothing else is typed.
+#
+#   make run              start the server (make run CHINESE=1: with eSpeak NG for Chinese, GPL-3.0)
+#   make test             all tests             make unit    the pure and fast ones
+#   make check            format, lint, types, layers, spelling
+#   make bench            measure               make format  mend what a tool can mend
+#   make lock             resolve requirements/ again (UPGRADE=1: take newer versions)
+#   make proto            generate the protobuf modules again
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help run test unit check bench format lock proto cover clean
+
+BIN := .venv/bin
+SETUP := scripts/setup.sh
+ARGS ?=
+PYTEST := $(BIN)/python -m pytest
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+run:
+	@$(SETUP) run $(if $(CHINESE),espeak)
+	@exec $(BIN)/legato serve $(ARGS)
+
+test:
+	@$(SETUP) dev espeak
+	@$(BIN)/python -m tests.needs
+	@rm -f .coverage .coverage.*
+	$(PYTEST) --cov --cov-report= $(ARGS)
+	$(BIN)/coverage report --fail-under=90
+	$(BIN)/python scripts/own_coverage.py
+
+unit:
+	@$(SETUP) dev
+	$(PYTEST) tests/unit tests/properties -m "not slow and not integration" $(ARGS)
+
+cover:
+	@$(SETUP) dev
+	$(BIN)/python scripts/own_coverage.py
+
+check:
+	@$(SETUP) dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/typos
+
+format:
+	@$(SETUP) dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench:
+	@$(SETUP) dev
+	@$(BIN)/python -m tests.needs
+	$(BIN)/legato bench $(ARGS)
+
+lock:
+	@$(SETUP) dev
+	@scripts/lock.sh $(if $(UPGRADE),--upgrade)
+
+proto:
+	@$(SETUP) dev
+	$(BIN)/python -m grpc_tools.protoc -I src --python_out=src --pyi_out=src $$(find src -name '*.proto')
+
+clean:
+	rm -rf .venv .setup.lock .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
