@@ -6,15 +6,17 @@
 #   make bench            measure               make format  mend what a tool can mend
 #   make lock             resolve requirements/ again (UPGRADE=1: take newer versions)
 #   make proto            generate the protobuf modules again
+#   make docs             generate the reference pages of docs/ again
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test unit check bench format lock proto cover clean
+.PHONY: help run test unit check bench format lock proto docs cover clean
 
 BIN := .venv/bin
 SETUP := scripts/setup.sh
 ARGS ?=
 PYTEST := $(BIN)/python -m pytest
+PEERS := .bench-venv/pipecat-1.14.0
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -52,10 +54,20 @@ format:
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# All rows, and the table in docs/benchmarks.md; make bench ARGS="echo.cpu --json": only what is named.
 bench:
 	@$(SETUP) dev
+	@$(MAKE) --no-print-directory $(PEERS)
 	@$(BIN)/python -m tests.needs
-	$(BIN)/legato bench $(ARGS)
+	$(BIN)/legato bench $(or $(ARGS),--docs docs/benchmarks.md)
+
+# pipecat, to be measured against: 500 MB, and nothing of ours depends on it.
+$(PEERS):
+	@echo "legato: installing pipecat into .bench-venv, to be measured against"
+	@rm -rf .bench-venv && $(BIN)/python -m venv .bench-venv
+	@.bench-venv/bin/python -m pip install --quiet --disable-pip-version-check \
+		"pipecat-ai[websocket]==1.14.0" uvicorn uvloop httptools && touch $@ || \
+		{ rm -rf .bench-venv; echo "legato: pipecat cannot be installed; its rows will say so"; }
 
 lock:
 	@$(SETUP) dev
@@ -65,5 +77,9 @@ proto:
 	@$(SETUP) dev
 	$(BIN)/python -m grpc_tools.protoc -I src --python_out=src --pyi_out=src $$(find src -name '*.proto')
 
+docs:
+	@$(SETUP) dev
+	$(BIN)/python scripts/generate_docs.py
+
 clean:
-	rm -rf .venv .setup.lock .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .bench-venv .setup.lock .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -12,7 +12,7 @@ resolve() {
         --output-file "requirements/$set.txt" "$@" pyproject.toml
 }
 
-resolve run --extra server --extra voices --group build "$@"
+resolve run --extra server --extra redis --extra voices --group build "$@"
 resolve espeak --extra espeak --constraints requirements/run.txt "$@"
-resolve dev --extra server --extra voices --extra dev --group build \
+resolve dev --extra server --extra redis --extra voices --extra dev --group build \
     --constraints requirements/run.txt "$@"
