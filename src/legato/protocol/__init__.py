@@ -1,0 +1,1 @@
+"""What is said on the wire: messages, audio frames, their codec, and the version."""

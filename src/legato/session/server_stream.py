@@ -1,0 +1,299 @@
+"""The server's end of a stream: relays entries between a connection and the log."""
+
+from __future__ import annotations
+
+import hmac
+from collections import deque
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from legato.audio import AudioFormat
+from legato.errors import RateLimited, TextTooLong
+from legato.flow.credit import Window
+from legato.protocol.media import AudioFrame
+from legato.protocol.messages import (
+    MAX_MESSAGE_BYTES,
+    NO_SEQ,
+    Ack,
+    Cancel,
+    Finalize,
+    StreamEnd,
+    StreamStart,
+    StreamStarted,
+    Text,
+)
+from legato.session.down_lane import DownLane
+from legato.session.inbound import Verdict
+from legato.session.lane import Item
+from legato.session.states import StreamSignal
+from legato.session.stream import Stream
+
+WINDOW_SECONDS: Final = 30.0
+"""Audio that a client may have under way beyond what is committed."""
+
+RAW_READ: Final = 2 * MAX_MESSAGE_BYTES
+"""Bytes that may still come of a raw client that is read from no more: a message of which only the
+end was missing, and what one read brings."""
+
+WINDOW_CHARS: Final = 20_000
+"""Text that a client may have under way beyond what is committed."""
+
+WINDOW_ENTRIES: Final = 32_768
+"""Entries that a client may have under way, however small."""
+
+
+class ServerStream(Stream):
+    """One stream as the gateway sees it; outlives its connection while suspended.
+
+    Attributes:
+        samples: Credit given for audio.
+        chars: Credit given for text.
+        utterance: Number of the utterance of up that is being said, or of the next one.
+        committed_seq: Last entry of up that is done with.
+        stored_seq: Last entry of up that is in the log.
+        stored_upto: Samples of up that are in the log.
+        played_upto: Samples that the listener heard.
+        max_text_chars: Characters of one utterance.
+        engine: Name of the engine that does it.
+        voice: Name of the voice, for synthesis.
+        tokens: What a client must show to resume it, any of them.
+        acquainted: Whether the client has shown that it knows of the stream; one that lost its
+            first connection before that holds no token, and can only start it again.
+    """
+
+    __slots__ = (
+        "_down",
+        "_speaking",
+        "_unstored",
+        "acquainted",
+        "chars",
+        "committed_seq",
+        "engine",
+        "max_text_chars",
+        "played_upto",
+        "samples",
+        "stored_seq",
+        "stored_upto",
+        "tokens",
+        "utterance",
+        "voice",
+    )
+
+    def __init__(
+        self,
+        start: StreamStart,
+        format: AudioFormat,  # noqa: A002  (the field's name everywhere)
+        *,
+        reliable: bool = True,
+    ) -> None:
+        self._down = DownLane(format, reliable=reliable)
+        super().__init__(start, format, self._down, reliable=reliable)
+        ahead = RAW_READ // format.sample_bytes if start.framing == "raw" else 0
+        self.samples = Window(format.samples(WINDOW_SECONDS) + ahead)
+        self.chars = Window(WINDOW_CHARS)
+        self.utterance = 0
+        self.committed_seq = NO_SEQ
+        self.stored_seq = NO_SEQ
+        self.stored_upto = 0
+        self.played_upto: int | None = None
+        self.max_text_chars = WINDOW_CHARS
+        self.engine = ""
+        self.voice: str | None = None
+        self.tokens: tuple[str, ...] = ()
+        self.acquainted = False
+        self._speaking = False
+        self._unstored: deque[tuple[int, int, bool]] = deque()
+
+    @property
+    def end(self) -> StreamEnd | None:
+        """The `stream_end` that was sent, or None."""
+        return self._down.end
+
+    @property
+    def end_seq(self) -> int:
+        """Number of that `stream_end`, or -1."""
+        end = self._down.end
+        return NO_SEQ if end is None or end.seq is None else end.seq
+
+    @property
+    def congested(self) -> bool:
+        """Whether a raw client, which knows no credit, should not be read from for now."""
+        samples, chars = self.samples, self.chars
+        return (
+            samples.received - samples.consumed > self.format.samples(WINDOW_SECONDS / 2)
+            or chars.received - chars.consumed > WINDOW_CHARS / 2
+        )
+
+    def admits(self, token: str) -> bool:
+        """Whether `token` resumes this stream."""
+        given = token.encode()
+        return any(hmac.compare_digest(given, known.encode()) for known in self.tokens)
+
+    def go_on(self, number: int, received_seq: int, tokens: tuple[str, ...], now: float) -> None:
+        """Go on under another number, after a connection or entries were lost.
+
+        Args:
+            number: Of the stream on its connection from now on.
+            received_seq: Last entry of down that the client holds, or -1.
+            tokens: What resumes it from now on.
+            now: Monotonic seconds.
+
+        Raises:
+            ResumeGap: If what comes after `received_seq` is kept no more; nothing has changed.
+        """
+        self.out.rewind(received_seq + 1, now)
+        self.out.acknowledge(received_seq, received_seq, now)
+        self.signal(StreamSignal.RESUMED)
+        if number != self.start.stream:
+            self.start = msgspec.structs.replace(self.start, stream=number)
+        self.number = number
+        self.tokens = tokens
+        self.inbound.forget_gap()
+        self.owe_ack(now, at_once=True)
+
+    def acquaint(self, token: str) -> None:
+        """The client has shown that it knows of the stream on the connection that gave `token`."""
+        if not self.acquainted or len(self.tokens) > 1:
+            self.acquainted = True
+            self.tokens = (token,)
+
+    # up
+
+    def take(self, seq: int | None, item: Item, now: float) -> Verdict:
+        """Take an arrived entry; `seq` is None in raw framing, where this end numbers.
+
+        Raises:
+            BadAudio: If its audio ends in the middle of a sample.
+            TextTooLong: If its text is longer than an utterance may be.
+            UnexpectedMessage: If the client had ended its input.
+        """
+        if type(item) is AudioFrame:
+            if len(item.payload) % self.sample_bytes:
+                self.format.samples_in(item.payload)
+        elif type(item) is Text and len(item.text) > self.max_text_chars:
+            raise TextTooLong(
+                f"a text of {len(item.text)} characters is above {self.max_text_chars};"
+                " split it over several utterances"
+            )
+        if seq is None:
+            seq = item.seq = self.inbound.expected
+        return self.accept(seq, item, now)
+
+    def take_for_log(self) -> list[Item]:
+        """Take the delivered entries, placed; the log's writer gets them in this order.
+
+        Raises:
+            RateLimited: If the client sent beyond its credit, or a raw one was read from while
+                it was `congested`.
+        """
+        items = self.inbound.ready
+        if not items:
+            return []
+        self.inbound.ready = []
+        urgent = False
+        for item in items:
+            if type(item) is AudioFrame:
+                self._place(item)
+            else:
+                urgent = True
+                self._note_message(item)
+        self.samples.received = self.received_upto
+        last = self.inbound.expected - 1
+        self.samples.check()
+        if not self.raw:
+            self.chars.check()
+        if last > self.committed_seq + WINDOW_ENTRIES:
+            raise RateLimited(f"{last - self.committed_seq} entries wait to be done: slow down")
+        self._unstored.append((last, self.received_upto, urgent))
+        return items
+
+    def _place(self, frame: AudioFrame) -> None:
+        """Give a frame its place by our own count: simple clients and raw framing send none."""
+        frame.stream = 0
+        frame.sample = self.received_upto
+        frame.utterance = self.utterance
+        self.received_upto += len(frame.payload) // self.sample_bytes
+        if frame.last:
+            self._begin_utterance(self.utterance + 1)
+        else:
+            self._speaking = True
+
+    def _note_message(self, item: Item) -> None:
+        if type(item) is Text:
+            self.chars.received += len(item.text)
+            self._speaking = True
+        elif type(item) is Finalize and self._speaking:
+            self._begin_utterance(self.utterance + 1)
+        elif type(item) is Cancel:
+            self._down.cancel(item.utterance)
+            if item.utterance >= self.utterance:
+                self._begin_utterance(item.utterance + 1)
+
+    def _begin_utterance(self, utterance: int) -> None:
+        self.utterance = utterance
+        self._speaking = False
+
+    def stored(self, seq: int, now: float) -> None:
+        """Note that every entry up to `seq` is in the log."""
+        unstored = self._unstored
+        while unstored and unstored[0][0] <= seq:
+            self.stored_seq, self.stored_upto, urgent = unstored.popleft()
+            self.owe_ack(now, at_once=urgent)
+
+    def committed(self, seq: int, upto: int, chars: int, now: float) -> None:
+        """Note that a worker is done with up to entry `seq`, sample `upto`, character `chars`."""
+        if seq > self.committed_seq:
+            self.committed_seq = seq
+        self.samples.consume(upto)
+        self.chars.consume(chars)
+        self.owe_ack(now)
+
+    # down
+
+    def relay(self, items: Sequence[Item]) -> None:
+        """Queue entries of the down log for the listener."""
+        self._down.relay(items)
+
+    def relay_frame(self, frame: AudioFrame) -> None:
+        """Queue one frame of the down log for the listener, unless it was cancelled."""
+        if frame.utterance > self._down.cancelled:
+            self._down.push(frame)
+
+    def started(self) -> StreamStarted:
+        """Describe the stream as it runs."""
+        start = self.start
+        return StreamStarted(
+            stream=self.number,
+            stream_id=start.stream_id,
+            task=start.task,
+            codec=start.codec,
+            sample_rate=start.sample_rate,
+            channels=start.channels,
+            frame_ms=start.frame_ms,
+            streaming=start.streaming,
+            framing=start.framing,
+            engine=self.engine,
+            voice=self.voice,
+            language=start.language,
+            epoch=self.epoch,
+            credit_samples=self.samples.limit,
+            credit_chars=self.chars.limit,
+            resumable=not self.raw,
+            received_seq=self.stored_seq,
+            committed_seq=self.committed_seq,
+        )
+
+    # details
+
+    def _make_ack(self) -> Ack:
+        return Ack(
+            stream=self.number,
+            received_seq=self.stored_seq,
+            committed_seq=self.committed_seq,
+            received_upto=self.stored_upto,
+            committed_upto=self.samples.consumed,
+            credit_samples=self.samples.limit,
+            credit_chars=self.chars.limit,
+        )

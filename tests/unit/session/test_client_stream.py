@@ -1,0 +1,349 @@
+import pytest
+
+from legato.audio import AudioFormat
+from legato.errors import BadAudio, MalformedMessage, MessageTooLarge, UnexpectedMessage
+from legato.flow.digest import Chain
+from legato.protocol.media import AudioFrame, encode_frame
+from legato.protocol.messages import (
+    MAX_MESSAGE_BYTES,
+    MAX_NUMBER,
+    MAX_POSITION,
+    Cancel,
+    Finalize,
+    Flush,
+    StreamEnd,
+    Text,
+    Transcript,
+    UtteranceEnd,
+)
+from legato.session.client_stream import (
+    EARLY_CHARS,
+    EARLY_SECONDS,
+    HEARING_SECONDS,
+    MAX_PAYLOAD_BYTES,
+    PIECE_CHARS,
+    ClientStream,
+)
+from legato.session.inbound import Verdict
+from legato.session.lane import Item
+from legato.session.states import StreamSignal
+from tests.unit.session.ends import PCM, SAMPLES, start_of
+
+
+def stream_of() -> ClientStream:
+    return ClientStream(start_of(), AudioFormat(16_000))
+
+
+def sent(stream: ClientStream) -> list[Item]:
+    taken = []
+    while (item := stream.out.take(0.0)) is not None:
+        taken.append(item)
+    return taken
+
+
+def kinds(items: list[Item]) -> list[str]:
+    return [type(item).__name__ for item in items]
+
+
+def hear(stream: ClientStream, *items: Item) -> list[Item]:
+    for item in items:
+        assert stream.accept(item.seq or 0, item, 0.0) is Verdict.DELIVERED
+    return stream.take_heard(0.0)
+
+
+def sound(seq: int, utterance: int = 0, sample: int | None = None) -> AudioFrame:
+    position = seq * SAMPLES if sample is None else sample
+    return AudioFrame(PCM, seq, sample=position, utterance=utterance)
+
+
+# saying
+
+
+def test_text_and_audio_open_an_utterance_and_finalize_ends_it() -> None:
+    stream = stream_of()
+    assert stream.send_text("a") == 0
+    assert stream.send_audio(PCM) == 0
+    stream.finalize()
+    assert stream.send_text("b") == 1
+    assert kinds(sent(stream)) == ["Text", "AudioFrame", "Finalize", "Text"]
+
+
+def test_an_utterance_ends_once() -> None:
+    stream = stream_of()
+    stream.send_text("a")
+    stream.finalize()
+    stream.finalize()
+    assert stream.send_text("b") == 1
+
+
+def test_the_last_frame_ends_its_utterance() -> None:
+    stream = stream_of()
+    stream.send_audio(PCM, last=True)
+    assert stream.send_audio(PCM) == 1
+    first, second = sent(stream)
+    assert isinstance(first, AudioFrame)
+    assert isinstance(second, AudioFrame)
+    assert (first.last, first.utterance, second.utterance) == (True, 0, 1)
+
+
+def test_flush_does_not_end_an_utterance() -> None:
+    stream = stream_of()
+    stream.send_text("a")
+    stream.flush()
+    assert stream.send_text("b") == 0
+    assert kinds(sent(stream)) == ["Text", "Flush", "Text"]
+
+
+def test_with_nothing_said_there_is_nothing_to_flush_or_end() -> None:
+    stream = stream_of()
+    stream.flush()
+    stream.finalize()
+    assert sent(stream) == []
+    assert stream.utterance == 0
+
+
+def test_audio_is_whole_samples() -> None:
+    with pytest.raises(BadAudio):
+        stream_of().send_audio(b"abc")
+
+
+def test_a_frame_fits_a_message() -> None:
+    stream = stream_of()
+    stream.out.samples.grant(10**6)
+    stream.send_audio(bytes(MAX_PAYLOAD_BYTES))
+    (largest,) = sent(stream)
+    assert isinstance(largest, AudioFrame)
+    largest.sample, largest.utterance, largest.last = MAX_POSITION, MAX_NUMBER, True
+    assert len(encode_frame(largest, MAX_NUMBER, MAX_NUMBER)) <= MAX_MESSAGE_BYTES
+    with pytest.raises(MessageTooLarge, match="send 20 ms a frame"):
+        stream_of().send_audio(bytes(MAX_PAYLOAD_BYTES + 2))
+
+
+def test_text_is_what_utf_8_can_say() -> None:
+    with pytest.raises(MalformedMessage, match="surrogate"):
+        stream_of().send_text("\ud800")
+
+
+def test_long_text_goes_in_pieces() -> None:
+    stream, text = stream_of(), "x" * PIECE_CHARS + "yz"
+    stream.send_text(text)
+    pieces = [item.text for item in sent(stream) if isinstance(item, Text)]
+    assert pieces == ["x" * PIECE_CHARS, "yz"]
+
+
+def test_empty_text_is_said_too() -> None:
+    stream = stream_of()
+    stream.send_text("")
+    assert sent(stream) == [Text(stream=1, seq=0, text="")]
+
+
+def test_before_the_first_credit_only_so_much_is_sent() -> None:
+    stream = stream_of()
+    stream.send_text("x" * (EARLY_CHARS + 1))
+    assert sum(len(item.text) for item in sent(stream) if isinstance(item, Text)) == EARLY_CHARS
+    stream = stream_of()
+    for _ in range(150):
+        stream.send_audio(PCM)
+    assert len(sent(stream)) == round(EARLY_SECONDS / 0.02)
+
+
+def test_after_finish_nothing_more_is_said() -> None:
+    stream = stream_of()
+    stream.send_text("a")
+    stream.finish()
+    stream.finish()
+    stream.flush()
+    stream.finalize()
+    assert kinds(sent(stream)) == ["Text", "StreamEnd"]
+    with pytest.raises(UnexpectedMessage, match="start another"):
+        stream.send_text("b")
+    with pytest.raises(UnexpectedMessage):
+        stream.send_audio(PCM)
+
+
+# cancelling
+
+
+def test_cancel_goes_before_all_that_was_not_sent() -> None:
+    stream = stream_of()
+    stream.send_text("a")
+    sent(stream)
+    stream.finalize()
+    stream.send_text("b")
+    stream.cancel(0)
+    assert kinds(sent(stream)) == ["Cancel", "Text"]
+
+
+def test_cancel_waits_for_no_credit() -> None:
+    stream = stream_of()
+    stream.send_text("x" * (EARLY_CHARS + 1))
+    sent(stream)
+    stream.cancel(0, played_upto=5)
+    (cancel,) = sent(stream)
+    assert cancel == Cancel(stream=1, seq=4, utterance=0, played_upto=5)
+
+
+def test_what_was_not_sent_of_a_cancelled_utterance_never_is() -> None:
+    stream = stream_of()
+    stream.send_audio(PCM)
+    stream.send_text("a")
+    stream.flush()
+    stream.cancel(0)
+    assert kinds(sent(stream)) == ["Cancel"]
+
+
+def test_cancel_takes_the_utterances_before_with_it_and_leaves_those_after() -> None:
+    stream = stream_of()
+    for text in ("a", "b", "c"):
+        stream.send_text(text)
+        stream.finalize()
+    stream.send_audio(PCM, last=True)
+    stream.send_audio(PCM)
+    stream.cancel(1)
+    items = sent(stream)
+    assert kinds(items) == ["Cancel", "Text", "Finalize", "AudioFrame", "AudioFrame"]
+    assert items[1] == Text(stream=1, seq=1, text="c")
+
+
+def test_a_second_cancel_leaves_the_first() -> None:
+    stream = stream_of()
+    stream.send_text("a")
+    stream.cancel(0)
+    stream.send_text("b")
+    stream.cancel(1)
+    assert kinds(sent(stream)) == ["Cancel", "Cancel"]
+
+
+def test_the_end_of_input_survives_a_cancel() -> None:
+    stream = stream_of()
+    stream.send_text("a")
+    stream.finish()
+    stream.cancel(0)
+    assert kinds(sent(stream)) == ["Cancel", "StreamEnd"]
+
+
+@pytest.mark.parametrize("cancelled", [0, 3])
+def test_what_is_said_after_a_cancel_is_another_utterance(cancelled: int) -> None:
+    stream = stream_of()
+    stream.cancel(cancelled)
+    assert stream.send_text("a") == cancelled + 1
+
+
+def test_a_later_utterance_goes_on_after_a_cancel() -> None:
+    stream = stream_of()
+    stream.send_text("a")
+    stream.finalize()
+    stream.send_text("b")
+    stream.cancel(0)
+    assert stream.send_text("c") == 1
+
+
+def test_an_utterance_has_no_negative_number() -> None:
+    with pytest.raises(ValueError, match="0 or more"):
+        stream_of().cancel(-1)
+
+
+def test_frames_of_cancelled_utterances_are_left_out() -> None:
+    stream = stream_of()
+    stream.cancel(1)
+    heard: list[Item] = [sound(0, 1), Transcript(seq=1, kind="final", text="a"), sound(2, 2)]
+    assert stream.without_cancelled(heard) == heard[1:]
+
+
+# hearing
+
+
+def test_what_it_holds_is_acknowledged() -> None:
+    stream = stream_of()
+    hear(stream, sound(0), sound(1))
+    stream.played(300, 0.0)
+    ack = stream.take_ack(0.0)
+    assert (ack.received_seq, ack.committed_seq) == (1, 1)
+    assert ack.received_upto == ack.committed_upto == 2 * SAMPLES
+    assert ack.played_upto == 300
+
+
+def test_what_the_application_takes_gives_credit() -> None:
+    stream = stream_of()
+    stream.consumed(500, 1.0)
+    assert stream.ack_at == 1.0
+    assert stream.take_ack(1.0).credit_samples == 500 + HEARING_SECONDS * 16_000
+    stream.consumed(400, 2.0)
+    assert stream.ack_at > 2.0
+    assert stream.consumed_upto == 500
+
+
+def test_positions_and_credit_stay_what_can_be_said() -> None:
+    stream = stream_of()
+    hear(stream, sound(0, sample=MAX_POSITION))
+    stream.consumed(MAX_POSITION, 0.0)
+    ack = stream.take_ack(0.0)
+    assert ack.received_upto == ack.committed_upto == ack.credit_samples == MAX_POSITION
+
+
+def test_what_was_heard_never_goes_back() -> None:
+    stream = stream_of()
+    stream.played(300, 1.0)
+    assert stream.ack_at == 1.0
+    stream.played(200, 2.0)
+    assert stream.played_upto == 300
+
+
+def test_audio_is_acknowledged_soon_and_control_at_once() -> None:
+    stream = stream_of()
+    stream.take_ack(0.0)
+    stream.accept(0, sound(0), 0.01)
+    assert stream.ack_at == pytest.approx(0.1)
+    stream.accept(1, Transcript(seq=1, kind="final", text="a"), 0.02)
+    assert stream.ack_at == 0.02
+
+
+def test_an_entry_that_came_before_is_acknowledged_again() -> None:
+    stream = stream_of()
+    hear(stream, sound(0))
+    stream.take_ack(1.0)
+    assert stream.accept(0, sound(0), 2.0) is Verdict.DUPLICATE
+    assert stream.ack_at == 2.0
+
+
+def test_the_end_of_a_cancelled_utterance_says_where_it_goes_on() -> None:
+    stream = stream_of()
+    hear(stream, sound(0))
+    ended = UtteranceEnd(seq=9, utterance=0, reason="cancelled", sample=5_000, sent_seq=0)
+    assert hear(stream, ended) == [ended]
+    assert stream.received_upto == stream.consumed_upto == 5_000
+    assert hear(stream, sound(10, 1, sample=5_000))
+    assert stream.received_upto == 5_000 + SAMPLES
+
+
+def test_the_end_of_an_utterance_without_a_hole_changes_nothing() -> None:
+    stream = stream_of()
+    hear(stream, sound(0), UtteranceEnd(seq=1, utterance=0, reason="done", sample=SAMPLES))
+    assert stream.consumed_upto == 0
+
+
+def test_a_stream_is_intact_if_the_digest_is_over_what_came() -> None:
+    stream, chain = stream_of(), Chain()
+    hear(stream, sound(0), sound(1))
+    assert stream.is_intact(StreamEnd())
+    chain.update(PCM)
+    assert not stream.is_intact(StreamEnd(digest=chain.hexdigest()))
+    chain.update(PCM)
+    assert stream.is_intact(StreamEnd(digest=chain.hexdigest()))
+
+
+def test_the_server_owes_an_answer_until_it_gave_one() -> None:
+    stream, asking = stream_of(), []
+    for signal in (StreamSignal.STARTED, StreamSignal.LOSE, StreamSignal.RESUME):
+        asking.append(stream.asking)
+        stream.confirmed = True
+        stream.signal(signal)
+    assert [*asking, stream.asking] == [True, False, False, True]
+
+
+def test_marks_leave_with_the_number_of_the_stream() -> None:
+    stream = stream_of()
+    stream.send_text("a")
+    stream.flush()
+    stream.finalize()
+    assert sent(stream)[1:] == [Flush(stream=1, seq=1), Finalize(stream=1, seq=2)]

@@ -1,0 +1,73 @@
+import math
+
+import pytest
+
+from legato.audio import AudioFormat
+from legato.errors import MalformedMessage, UnsupportedFormat
+from legato.protocol.messages import EndpointingSettings, StreamStart
+from legato.session.offer import check_start
+
+
+def start(**fields: object) -> StreamStart:
+    return StreamStart(**{"stream_id": "a", "task": "echo", **fields})  # type: ignore[arg-type]  # fields of one test
+
+
+@pytest.mark.parametrize("task", ["synthesize", "recognize", "echo"])
+@pytest.mark.parametrize("framing", ["protobuf", "raw"])
+def test_what_can_be_served_gives_its_format(task: str, framing: str) -> None:
+    wanted = start(task=task, framing=framing, sample_rate=44_100, channels=2)
+    assert check_start(wanted) == AudioFormat(44_100, 2)
+
+
+def test_all_that_recognition_may_ask_for_is_allowed() -> None:
+    settings = EndpointingSettings(silence=None, threshold=0.9)
+    check_start(
+        start(language="en-GB", voice="v", engine="e", hotwords=["Legato"], endpointing=settings)
+    )
+    check_start(start(endpointing=EndpointingSettings(silence=0.1)))
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"stream_id": ""}, "stream_id"),
+        ({"task": "sing"}, "task 'sing' is unknown; use one of synthesize, recognize, echo"),
+        ({"framing": "cooked"}, "framing 'cooked' is unknown; use one of protobuf, raw"),
+        ({"speed": 3.0}, r"speed 3.0 is outside 0.5 to 2.0"),
+        ({"speed": math.nan}, "speed nan"),
+        ({"engine": "x" * 129}, "engine has 129 characters, more than 128"),
+        ({"voice": "x" * 129}, "voice"),
+        ({"language": "x" * 129}, "language"),
+        ({"hotwords": ["x"] * 1001}, "1001 hotwords are more than 1000"),
+        ({"hotwords": ["x" * 129]}, "a hotword has 129 characters, more than 128"),
+        ({"endpointing": EndpointingSettings(silence=0.01)}, "silence 0.01 is outside 0.1 to 10 s"),
+        ({"endpointing": EndpointingSettings(silence=11.0)}, "silence"),
+        ({"endpointing": EndpointingSettings(threshold=0.0)}, "threshold 0.0 is outside 0 to 1"),
+        ({"endpointing": EndpointingSettings(threshold=1.0)}, "threshold"),
+    ],
+)
+def test_what_no_server_could_serve_is_malformed(fields: dict[str, object], reason: str) -> None:
+    with pytest.raises(MalformedMessage, match=reason):
+        check_start(start(**fields))
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"codec": "opus"}, "codec 'opus' is not served here; use pcm_s16le"),
+        ({"frame_ms": 5}, "frame_ms 5 is outside 10 to 200"),
+        ({"frame_ms": 201}, "frame_ms"),
+        ({"sample_rate": 7_999}, "sample_rate"),
+        ({"channels": 3}, "channels"),
+    ],
+)
+def test_a_format_that_is_not_served_is_said_so(fields: dict[str, object], reason: str) -> None:
+    with pytest.raises(UnsupportedFormat, match=reason):
+        check_start(start(**fields))
+
+
+@pytest.mark.parametrize("field", ["task", "framing", "codec"])
+def test_a_refusal_quotes_little_of_what_it_refuses(field: str) -> None:
+    with pytest.raises((MalformedMessage, UnsupportedFormat)) as caught:
+        check_start(start(**{field: "x" * 100_000}))
+    assert len(caught.value.message) < 300

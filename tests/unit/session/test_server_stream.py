@@ -1,0 +1,332 @@
+import pytest
+
+from legato.audio import AudioFormat
+from legato.errors import BadAudio, RateLimited, ResumeGap, TextTooLong, UnexpectedMessage
+from legato.protocol.media import AudioFrame
+from legato.protocol.messages import (
+    Cancel,
+    Finalize,
+    Flush,
+    StreamEnd,
+    Text,
+    UtteranceEnd,
+)
+from legato.session.inbound import Verdict
+from legato.session.lane import Item
+from legato.session.server_stream import (
+    WINDOW_CHARS,
+    WINDOW_ENTRIES,
+    WINDOW_SECONDS,
+    ServerStream,
+)
+from legato.session.states import StreamSignal, StreamState
+from tests.unit.session.ends import PCM, SAMPLES, start_of
+
+SECOND = bytes(32_000)
+
+
+def stream_of(framing: str = "protobuf") -> ServerStream:
+    stream = ServerStream(start_of(framing=framing), AudioFormat(16_000))
+    stream.signal(StreamSignal.STARTED)
+    return stream
+
+
+def take(stream: ServerStream, *items: Item) -> list[Item]:
+    for seq, item in enumerate(items, stream.inbound.expected):
+        assert stream.take(seq, item, 0.0) is Verdict.DELIVERED
+    return stream.take_for_log()
+
+
+def utterances(items: list[Item]) -> list[int]:
+    return [item.utterance for item in items if isinstance(item, AudioFrame)]
+
+
+# up
+
+
+def test_frames_get_their_place_by_our_own_count() -> None:
+    first, second = take(stream_of(), AudioFrame(PCM, stream=1, sample=7), AudioFrame(PCM))
+    assert isinstance(first, AudioFrame)
+    assert isinstance(second, AudioFrame)
+    assert (first.stream, first.sample, second.sample) == (0, 0, SAMPLES)
+
+
+def test_utterances_are_counted_by_their_ends() -> None:
+    items = take(
+        stream_of(),
+        Finalize(),
+        AudioFrame(PCM),
+        Finalize(),
+        Finalize(),
+        AudioFrame(PCM, last=True),
+        AudioFrame(PCM),
+    )
+    assert utterances(items) == [0, 1, 2]
+
+
+def test_text_opens_an_utterance() -> None:
+    items = take(stream_of(), Text(text="a"), Flush(), Finalize(), AudioFrame(PCM))
+    assert utterances(items) == [1]
+
+
+@pytest.mark.parametrize(("cancelled", "following"), [(0, 1), (4, 5)])
+def test_what_follows_a_cancel_is_another_utterance(cancelled: int, following: int) -> None:
+    items = take(stream_of(), AudioFrame(PCM), Cancel(utterance=cancelled), AudioFrame(PCM))
+    assert utterances(items) == [0, following]
+
+
+def test_the_cancel_of_an_older_utterance_leaves_the_present_one() -> None:
+    items = take(
+        stream_of(),
+        AudioFrame(PCM, last=True),
+        AudioFrame(PCM),
+        Cancel(utterance=0),
+        AudioFrame(PCM),
+    )
+    assert utterances(items) == [0, 1, 1]
+
+
+def test_with_nothing_there_nothing_is_taken() -> None:
+    assert stream_of().take_for_log() == []
+
+
+def test_raw_entries_are_numbered_here() -> None:
+    stream, frame, end = stream_of("raw"), AudioFrame(PCM), StreamEnd()
+    stream.take(None, frame, 0.0)
+    stream.take(None, end, 0.0)
+    assert [item.seq for item in stream.take_for_log()] == [0, 1]
+
+
+def test_audio_that_ends_in_the_middle_of_a_sample_is_refused() -> None:
+    with pytest.raises(BadAudio, match="641 bytes are not whole samples"):
+        stream_of().take(0, AudioFrame(bytes(641)), 0.0)
+
+
+def test_text_longer_than_an_utterance_may_be_is_refused() -> None:
+    stream = stream_of()
+    stream.max_text_chars = 10
+    with pytest.raises(TextTooLong, match="11 characters is above 10"):
+        stream.take(0, Text(text="x" * 11), 0.0)
+
+
+def test_nothing_but_cancel_follows_the_end() -> None:
+    stream = stream_of()
+    take(stream, StreamEnd(), Cancel(utterance=0))
+    with pytest.raises(UnexpectedMessage):
+        stream.take(2, AudioFrame(PCM), 0.0)
+
+
+def test_audio_beyond_the_credit_is_refused() -> None:
+    stream = stream_of()
+    take(stream, *(AudioFrame(SECOND) for _ in range(round(WINDOW_SECONDS))))
+    with pytest.raises(RateLimited):
+        take(stream, AudioFrame(PCM))
+
+
+def test_text_beyond_the_credit_is_refused() -> None:
+    stream = stream_of()
+    take(stream, Text(text="x" * WINDOW_CHARS))
+    with pytest.raises(RateLimited):
+        take(stream, Text(text="x"))
+
+
+def test_what_is_done_with_gives_credit() -> None:
+    stream = stream_of()
+    take(stream, *(AudioFrame(SECOND) for _ in range(30)), Text(text="x" * WINDOW_CHARS))
+    stream.committed(30, 16_000, 5, 0.0)
+    take(stream, AudioFrame(SECOND), Text(text="x" * 5))
+
+
+def test_entries_are_bounded_however_small_they_are() -> None:
+    stream = stream_of()
+    take(stream, *(Flush() for _ in range(WINDOW_ENTRIES)))
+    with pytest.raises(RateLimited, match="32769 entries"):
+        take(stream, Flush())
+
+
+def test_a_raw_client_knows_no_credit_and_is_read_from_slower() -> None:
+    stream, congested = stream_of("raw"), []
+    for seconds, done in ((15, 0), (20, 0), (0, 20)):
+        take(stream, *(AudioFrame(SECOND) for _ in range(seconds)))
+        stream.committed(0, done * 16_000, 0, 0.0)
+        congested.append(stream.congested)
+    assert congested == [False, True, False]
+
+
+def test_a_raw_client_is_read_from_slower_for_its_text_too() -> None:
+    stream, congested = stream_of("raw"), []
+    for chars in (WINDOW_CHARS // 2, 1, WINDOW_CHARS):
+        take(stream, Text(text="x" * chars))
+        congested.append(stream.congested)
+    assert congested == [False, True, True]
+    stream.committed(1, 0, WINDOW_CHARS + 1, 0.0)
+    assert not stream.congested
+
+
+def test_a_raw_client_that_is_read_from_all_the_same_is_refused() -> None:
+    stream = stream_of("raw")
+    take(stream, *(AudioFrame(SECOND) for _ in range(46)))
+    with pytest.raises(RateLimited):
+        take(stream, AudioFrame(SECOND))
+
+
+# acks
+
+
+def test_received_is_what_the_log_holds() -> None:
+    stream = stream_of()
+    take(stream, AudioFrame(PCM))
+    take(stream, AudioFrame(PCM))
+    assert stream.take_ack(0.0).received_seq == -1
+    stream.stored(0, 1.0)
+    ack = stream.take_ack(1.0)
+    assert (ack.received_seq, ack.received_upto) == (0, SAMPLES)
+    stream.stored(1, 2.0)
+    assert stream.take_ack(2.0).received_upto == 2 * SAMPLES
+
+
+def test_audio_is_acknowledged_soon_and_control_at_once() -> None:
+    stream = stream_of()
+    stream.take_ack(0.0)
+    take(stream, AudioFrame(PCM))
+    stream.stored(0, 0.01)
+    assert stream.ack_at == pytest.approx(0.1)
+    take(stream, Finalize())
+    stream.stored(1, 0.02)
+    assert stream.ack_at == 0.02
+
+
+def test_what_is_done_with_is_acknowledged() -> None:
+    stream = stream_of()
+    take(stream, AudioFrame(PCM))
+    stream.committed(0, SAMPLES, 0, 5.0)
+    assert stream.ack_at == 5.0
+
+
+def test_committed_is_what_a_worker_is_done_with() -> None:
+    stream = stream_of()
+    take(stream, AudioFrame(PCM), Text(text="ab"))
+    stream.committed(1, SAMPLES, 2, 0.0)
+    stream.committed(0, 0, 0, 0.0)
+    ack = stream.take_ack(0.0)
+    assert (ack.committed_seq, ack.committed_upto) == (1, SAMPLES)
+    assert ack.credit_samples == SAMPLES + WINDOW_SECONDS * 16_000
+    assert ack.credit_chars == 2 + WINDOW_CHARS
+
+
+def test_it_describes_itself_as_it_runs() -> None:
+    stream = stream_of()
+    stream.engine, stream.voice = "e", "v"
+    take(stream, AudioFrame(PCM))
+    stream.stored(0, 0.0)
+    started = stream.started()
+    assert (started.stream, started.stream_id, started.engine, started.voice) == (1, "a", "e", "v")
+    assert (started.received_seq, started.committed_seq) == (0, -1)
+    assert started.credit_samples == WINDOW_SECONDS * 16_000
+    assert started.resumable
+    assert not stream_of("raw").started().resumable
+
+
+# down
+
+
+def test_a_worker_is_relayed_until_its_utterance_is_cancelled() -> None:
+    stream = stream_of()
+    stream.relay_frame(AudioFrame(PCM, 0))
+    stream.relay([AudioFrame(PCM, 1)])
+    take(stream, Cancel(utterance=0))
+    stream.relay_frame(AudioFrame(PCM, 2))
+    stream.relay_frame(AudioFrame(PCM, 3, utterance=1))
+    assert stream.out.queued == 1
+
+
+def test_the_end_that_was_sent_is_known() -> None:
+    stream = stream_of()
+    stream.relay([StreamEnd(seq=0)])
+    assert (stream.end, stream.end_seq) == (None, -1)
+    stream.out.take(0.0)
+    assert stream.end is not None
+    assert stream.end_seq == 0
+
+
+def test_the_number_of_an_end_may_be_given_here() -> None:
+    stream = stream_of()
+    stream.relay([UtteranceEnd(utterance=0, reason="done"), StreamEnd()])
+    stream.out.take(0.0)
+    stream.out.take(0.0)
+    assert stream.end_seq == 1
+
+
+# between connections
+
+
+def test_its_tokens_resume_it_and_no_others() -> None:
+    stream = stream_of()
+    stream.tokens = ("one", "two")
+    assert stream.admits("one")
+    assert stream.admits("two")
+    assert not stream.admits("three")
+    assert not stream.admits("ü")
+
+
+def test_a_sign_of_the_client_leaves_only_the_last_token() -> None:
+    stream = stream_of()
+    stream.tokens = ("one", "two")
+    for _ in range(2):
+        stream.acquaint("two")
+        assert stream.acquainted
+        assert list(stream.tokens) == ["two"]
+
+
+def test_it_goes_on_where_the_client_left_off() -> None:
+    stream = stream_of()
+    stream.relay([AudioFrame(PCM, 0), AudioFrame(PCM, 1)])
+    stream.out.take(0.0)
+    stream.out.take(0.0)
+    stream.signal(StreamSignal.LOSE)
+    stream.go_on(5, 0, ("one", "two"), 3.0)
+    assert stream.state is StreamState.OPEN
+    assert (stream.number, stream.start.stream) == (5, 5)
+    assert stream.tokens == ("one", "two")
+    assert stream.ack_at == 3.0
+    again = stream.out.take(3.0)
+    assert again is not None
+    assert again.seq == 1
+
+
+def test_what_the_client_holds_is_kept_no_more() -> None:
+    stream = stream_of()
+    stream.relay([AudioFrame(PCM, 0), AudioFrame(PCM, 1)])
+    stream.out.take(0.0)
+    stream.out.take(0.0)
+    stream.signal(StreamSignal.LOSE)
+    stream.go_on(1, 0, ("one",), 3.0)
+    assert stream.out.kept_samples == SAMPLES
+
+
+def test_after_it_went_on_the_next_gap_is_told() -> None:
+    stream = stream_of()
+    assert stream.take(3, AudioFrame(PCM), 0.0) is Verdict.GAP
+    stream.signal(StreamSignal.LOSE)
+    stream.go_on(1, -1, ("one",), 0.0)
+    assert stream.take(3, AudioFrame(PCM), 0.0) is Verdict.GAP
+
+
+def test_under_the_same_number_its_start_stays_what_it_was() -> None:
+    stream = stream_of()
+    start = stream.start
+    stream.signal(StreamSignal.LOSE)
+    stream.go_on(1, -1, ("one",), 0.0)
+    assert stream.start is start
+
+
+def test_if_it_cannot_go_on_it_stays_as_it_was() -> None:
+    stream = stream_of()
+    stream.relay([AudioFrame(PCM, 0)])
+    stream.out.take(0.0)
+    stream.out.acknowledge(0, 0, 0.0)
+    stream.signal(StreamSignal.LOSE)
+    with pytest.raises(ResumeGap):
+        stream.go_on(5, -1, ("one",), 0.0)
+    assert stream.state is StreamState.SUSPENDED
+    assert stream.number == 1
