@@ -1,0 +1,1 @@
+"""The bus between gateways and workers: jobs, logs, registry and blobs."""
