@@ -1,0 +1,1 @@
+"""Audio in other rates and containers: `resample`, `files` (anything FFmpeg reads), `wav`."""
