@@ -1,0 +1,1 @@
+"""Engines: text in, audio out; audio in, transcripts out. Synchronous, one file each."""

@@ -1,0 +1,122 @@
+"""The port that every engine implements: ordinary blocking Python, streaming in and out.
+
+An engine author never meets asyncio, WebSocket or the bus. Each engine runs in an engine
+process of its own unless `EngineInfo.inline` says that it never blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol, runtime_checkable
+
+from legato.audio import AudioChunk, AudioFormat
+from legato.speech import RecognitionRequest, SynthesisRequest, Transcript, Voice
+from legato.speech.scripts import Script
+
+
+class EngineKind(StrEnum):
+    """What an engine does; also the name of the wire's task."""
+
+    SYNTHESIZE = "synthesize"
+    RECOGNIZE = "recognize"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineInfo:
+    """What an engine says of itself, before its weights are loaded.
+
+    Attributes:
+        name: As asked for on the wire; unique per kind.
+        kind: Synthesis or recognition.
+        version: Of the engine or its weights; a change may change the output.
+        format: Native PCM format: what `synthesize` yields, what `recognize` wants.
+            None: it takes or gives any format, that of the request.
+        scripts: What it can read aloud or write; empty means any.
+        languages: BCP 47 tags.
+        voices: At least one for a synthesizer.
+        slots: Streams it serves at once in one process.
+        deterministic: Whether the same seed and input give the same samples or text.
+        inline: Never blocks and may run in the event loop.
+        licence: SPDX expression of engine and weights.
+    """
+
+    name: str
+    kind: EngineKind
+    version: str
+    format: AudioFormat | None
+    scripts: frozenset[Script] = frozenset()
+    languages: tuple[str, ...] = ()
+    voices: tuple[Voice, ...] = ()
+    slots: int = 1
+    deterministic: bool = False
+    inline: bool = False
+    licence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """All audio before `sample` is done with: a fresh start there gives the same text.
+
+    Attributes:
+        sample: Counted from the first sample of this call's audio, in the engine's format.
+    """
+
+    sample: int
+
+
+@runtime_checkable
+class Synthesizer(Protocol):
+    """Text in, audio out."""
+
+    info: EngineInfo
+
+    def load(self) -> None:
+        """Load weights and warm up; may take minutes.
+
+        Raises:
+            EngineUnavailable: If package or weights are missing; names the way to get them.
+        """
+
+    def synthesize(self, request: SynthesisRequest, text: Iterable[str]) -> Iterator[AudioChunk]:
+        """Speak `text`, piece by piece, as soon as each can be spoken.
+
+        Closing the iterator stops the work and frees everything within 200 ms. Several calls
+        may run at once in threads, up to `info.slots`; they share no state.
+
+        Raises:
+            UnsupportedText: If a character cannot be spoken.
+            UnknownVoice: If `request.voice` is not among `info.voices`.
+        """
+
+    def close(self) -> None:
+        """Free weights and devices."""
+
+
+@runtime_checkable
+class Recognizer(Protocol):
+    """Audio in, transcripts out."""
+
+    info: EngineInfo
+
+    def load(self) -> None:
+        """Load weights and warm up; may take minutes.
+
+        Raises:
+            EngineUnavailable: If package or weights are missing; names the way to get them.
+        """
+
+    def recognize(
+        self, request: RecognitionRequest, audio: Iterable[AudioChunk]
+    ) -> Iterator[Transcript | Checkpoint]:
+        """Write down `audio` as it comes; the end of `audio` makes what is open final.
+
+        `Transcript.start` and `end` count samples from this call's first one, in `info.format`
+        (or the request's where that is None); word times are seconds from there. The iterator
+        is pulled from one thread, which blocks in `audio` while nothing comes. Closing the
+        iterator stops the work and frees everything within 200 ms.
+        """
+
+    def close(self) -> None:
+        """Free weights and devices."""

@@ -1,0 +1,305 @@
+"""English recognition: Silero endpointing, Moonshine on each segment, partials by re-decoding.
+
+What is final is a function of the samples alone: it depends neither on the size of the chunks nor
+on how fast they come. Whenever audio is done with, everything starts anew from that sample, so
+that another worker that begins there writes the same text.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from legato.audio import AudioChunk, AudioFormat
+from legato.engines import moonshine_model, silero
+from legato.engines.agreement import LocalAgreement
+from legato.engines.base import Checkpoint, EngineInfo, EngineKind
+from legato.engines.endpointing import Endpointer, Rules, Segment
+from legato.engines.installation import version
+from legato.engines.moonshine_model import Hypothesis, MoonshineModel
+from legato.engines.silero import WINDOW, Silero, SpeechProbability
+from legato.engines.tape import Tape
+from legato.errors import EngineUnavailable, UnsupportedFormat
+from legato.speech import Endpointing, RecognitionRequest, Transcript
+from legato.speech.scripts import Script
+
+FORMAT: Final = AudioFormat(silero.SAMPLE_RATE_HZ)
+
+_STEP: Final = 0.5
+"""Seconds of new audio after which an open segment is decoded again, at the earliest."""
+
+_FIRST_STEP: Final = 0.3
+"""The same as long as nothing is shown: short audio is decoded fast, and the speaker waits."""
+
+_SHARE: Final = 0.2
+"""Share of the time that partials may take: the costlier the last, the later the next."""
+
+_LEISURE: Final = 0.1
+"""Partials are left out while less than this share of the audio's duration was spent waiting for
+it: then audio has piled up, and what is final must come first."""
+
+_FORGET: Final = math.ceil(1.0 * FORMAT.sample_rate / WINDOW)
+"""Windows of silence after which audio is forgotten."""
+
+_LANGUAGE: Final = "en"
+
+
+def rules(endpointing: Endpointing) -> Rules:
+    """Return when segments end, in windows of Silero."""
+    if endpointing.silence is None:
+        return Rules(threshold=endpointing.threshold, silence=None)
+    windows = math.ceil(FORMAT.samples(endpointing.silence) / WINDOW)
+    return Rules(threshold=endpointing.threshold, silence=max(windows, 1))
+
+
+class Moonshine:
+    """The default recognizer; several streams share one copy of the weights.
+
+    Args:
+        threads: Threads for one decode.
+        clock: Monotonic seconds; tells whether audio has piled up.
+    """
+
+    def __init__(self, *, threads: int = 1, clock: Callable[[], float] = time.monotonic) -> None:
+        self.info = EngineInfo(
+            name="moonshine",
+            kind=EngineKind.RECOGNIZE,
+            version=version("moonshine-voice"),
+            format=FORMAT,
+            scripts=frozenset({Script.LATIN}),
+            languages=(_LANGUAGE,),
+            slots=8,
+            deterministic=True,
+            licence="MIT",
+        )
+        self._threads = threads
+        self._clock = clock
+        self._networks: tuple[MoonshineModel, Silero] | None = None
+
+    def check(self) -> None:
+        """Look for packages and weights without loading them.
+
+        Raises:
+            EngineUnavailable: If something is missing; names the line that adds it.
+        """
+        silero.check()
+        moonshine_model.check()
+
+    def load(self) -> None:
+        if self._networks is not None:
+            return
+        model, vad = MoonshineModel(threads=self._threads), Silero()
+        second = np.zeros(FORMAT.sample_rate, np.float32)
+        SpeechProbability(vad).accept(second[:WINDOW])
+        model.transcribe(second)
+        self._networks = model, vad
+
+    def recognize(
+        self, request: RecognitionRequest, audio: Iterable[AudioChunk]
+    ) -> Iterator[Transcript | Checkpoint]:
+        if self._networks is None:
+            raise EngineUnavailable("moonshine is not loaded yet")
+        model, vad = self._networks
+        speech = SpeechProbability(vad)
+        recognition = Recognition(model, speech, rules(request.endpointing), self._clock)
+        before = self._clock()
+        for chunk in audio:
+            if chunk.format != FORMAT:
+                raise UnsupportedFormat(f"moonshine takes 16000 Hz mono, not {chunk.format}")
+            recognition.accept(chunk.pcm, self._clock() - before)
+            yield from recognition.advance()
+            before = self._clock()
+        yield from recognition.finish()
+
+    def close(self) -> None:
+        self._networks = None
+
+
+class Transcriber(Protocol):
+    """What writes: `MoonshineModel`."""
+
+    def transcribe(self, audio: NDArray[np.float32], draft: Sequence[int] = ()) -> Hypothesis:
+        """Return the text of a stretch of audio."""
+
+
+class SpeechDetector(Protocol):
+    """What hears whether there is speech: `SpeechProbability`."""
+
+    def accept(self, window: NDArray[np.float32]) -> float:
+        """Return the probability that the next window holds speech."""
+
+    def reset(self) -> None:
+        """Forget all audio."""
+
+
+class Recognition:
+    """The recognition of one stream.
+
+    Args:
+        model: What writes.
+        speech: What hears whether there is speech in this stream.
+        rules: When segments end.
+        clock: Monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        model: Transcriber,
+        speech: SpeechDetector,
+        rules: Rules,
+        clock: Callable[[], float],
+    ) -> None:
+        self._model = model
+        self._clock = clock
+        self._speech = speech
+        self._rules = rules
+        self._tape = Tape()
+        self._search = _Search(0, Endpointer(rules))
+
+    def accept(self, pcm: bytes, waited: float) -> None:
+        """Take the next samples.
+
+        Args:
+            pcm: s16le, 16 kHz, mono.
+            waited: Seconds for which they had to be waited for.
+        """
+        self._tape.append(pcm)
+        self._search.waited += waited
+
+    def advance(self) -> Iterator[Transcript | Checkpoint]:
+        """Listen to all whole windows that are there; then guess at an open segment, if due."""
+        while self._search.position + WINDOW <= self._tape.end:
+            yield from self._listen()
+        yield from self._partial()
+
+    def finish(self) -> Iterator[Transcript | Checkpoint]:
+        """Make final what is open; no samples will follow."""
+        while self._search.position < self._tape.end:
+            yield from self._listen()
+            if self._search.position >= self._tape.end:
+                segment = self._search.endpointer.finish()
+                if segment is not None:
+                    yield from self._final(segment)
+        if self._search.start < self._tape.end:
+            yield Checkpoint(self._tape.end)
+
+    def _listen(self) -> Iterator[Transcript | Checkpoint]:
+        """Hear the next window, and write down or forget what is done with."""
+        search = self._search
+        window = self._tape.read(search.position, search.position + WINDOW)
+        search.position += WINDOW
+        power = float(np.square(window).mean())
+        segment = search.endpointer.accept(self._speech.accept(window), power)
+        if segment is not None:
+            yield from self._final(segment)
+        elif search.endpointer.silent:
+            done = search.endpointer.windows - self._rules.preroll
+            if done >= _FORGET:
+                yield self._restart(search.sample(done))
+
+    def _partial(self) -> Iterator[Transcript]:
+        search = self._search
+        segment, pausing = search.endpointer.open, search.endpointer.pausing
+        if segment is None:
+            return
+        since = max(search.guessed_upto, search.sample(segment.onset))
+        heard = FORMAT.seconds(search.position - since)
+        if search.waited < _LEISURE * heard:
+            return
+        begun = self._clock()
+        if pausing is not None:
+            if search.decoded != pausing:
+                # If the pause lasts, this is the final, ready before it is asked for.
+                yield from self._guess(pausing, self._decode(pausing), begun)
+        elif search.endpointer.speaking and heard >= search.step:
+            audio = self._tape.read(search.sample(segment.start), search.position)
+            hypothesis = self._model.transcribe(audio, search.draft)
+            yield from self._guess(segment, hypothesis, begun)
+
+    def _guess(
+        self, segment: Segment, hypothesis: Hypothesis, begun: float
+    ) -> Iterator[Transcript]:
+        search = self._search
+        search.draft = hypothesis.tokens
+        search.guessed_upto = search.position
+        search.waited = 0.0
+        shown = search.agreement.text
+        text = search.agreement.accept(hypothesis.text)
+        step = _STEP if text else _FIRST_STEP
+        search.step = max(step, (self._clock() - begun) / _SHARE)
+        if text != shown:
+            yield Transcript(
+                text=text,
+                final=False,
+                start=search.sample(segment.onset),
+                end=search.position,
+                language=_LANGUAGE,
+            )
+
+    def _decode(self, segment: Segment) -> Hypothesis:
+        """Return the final text of a segment, which must not depend on earlier guesses."""
+        search = self._search
+        if search.decoded != segment:
+            search.decoded = segment
+            start, end = search.sample(segment.start), self._end(segment)
+            search.hypothesis = self._model.transcribe(self._tape.read(start, end))
+        return search.hypothesis
+
+    def _final(self, segment: Segment) -> Iterator[Transcript | Checkpoint]:
+        hypothesis, end = self._decode(segment), self._end(segment)
+        if hypothesis.text:
+            yield Transcript(
+                text=hypothesis.text,
+                final=True,
+                start=self._search.sample(segment.onset),
+                end=end,
+                confidence=hypothesis.confidence,
+                language=_LANGUAGE,
+            )
+        yield self._restart(end)
+
+    def _end(self, segment: Segment) -> int:
+        return min(self._search.sample(segment.end), self._tape.end)
+
+    def _restart(self, sample: int) -> Checkpoint:
+        """Forget all audio before `sample` and listen anew from there."""
+        self._tape.forget(sample)
+        self._speech.reset()
+        self._search = _Search(sample, Endpointer(self._rules))
+        return Checkpoint(sample)
+
+
+class _Search:
+    """The search for one segment; whatever is known of its audio ends with it.
+
+    Attributes:
+        start: Sample from which it began.
+        endpointer: Its decisions so far.
+        position: Sample after the last window heard.
+        guessed_upto: Sample up to which the last guess heard.
+        step: Seconds of new audio after which to guess again.
+        waited: Seconds of waiting for audio since the last guess.
+        agreement: What partials may show.
+        draft: Tokens of the last guess.
+        decoded: Segment whose final text is known.
+        hypothesis: That text.
+    """
+
+    def __init__(self, start: int, endpointer: Endpointer) -> None:
+        self.start = self.position = self.guessed_upto = start
+        self.endpointer = endpointer
+        self.step = _FIRST_STEP
+        self.waited = 0.0
+        self.agreement = LocalAgreement()
+        self.draft: tuple[int, ...] = ()
+        self.decoded: Segment | None = None
+        self.hypothesis = Hypothesis("", (), 0.0)
+
+    def sample(self, window: int) -> int:
+        """Return the first sample of a window."""
+        return self.start + window * WINDOW

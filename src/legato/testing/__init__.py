@@ -1,0 +1,5 @@
+"""Contracts for those who write engines of their own; needs pytest."""
+
+import pytest
+
+pytest.register_assert_rewrite("legato.testing.synthesizers", "legato.testing.recognizers")
