@@ -1,0 +1,1 @@
+"""Seeing what runs: logs and metrics."""

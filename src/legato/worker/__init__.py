@@ -1,0 +1,1 @@
+"""The worker: claims jobs from the bus and has engines do them."""

@@ -1,0 +1,144 @@
+"""One claimed job from claim to last word, whatever happens on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Final
+
+from legato.audio import AudioFormat
+from legato.bus.base import Claim, Direction, Logs, LogWriter
+from legato.errors import (
+    BusUnavailable,
+    EngineFailed,
+    Internal,
+    LegatoError,
+    SessionExpired,
+    SessionReplaced,
+    UnexpectedMessage,
+)
+from legato.protocol.faults import error_message
+from legato.protocol.messages import Notice
+from legato.telemetry.logs import logger
+from legato.worker.calls import EngineLost
+from legato.worker.config import WorkerConfig
+from legato.worker.downlog import DownLog
+from legato.worker.echo import Echo
+from legato.worker.pool import EnginePool
+from legato.worker.recognition import Recognition
+from legato.worker.routing import Router
+from legato.worker.service import trace_of
+from legato.worker.synthesis import Synthesis
+from legato.worker.takeover import Standing, read_standing
+
+GONE: Final = (SessionExpired, SessionReplaced)
+"""The stream was deleted, or is another worker's now: there is nobody to tell."""
+
+log = logger("legato.worker.assignment")
+
+
+class Assignment:
+    """Does one job.
+
+    Args:
+        claim: The job, and the fence to write with.
+        logs: Of the bus.
+        config: For the bounds.
+        router: Knows the synthesizers.
+        recognizer: The engine of a recognition.
+        clock: Monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        claim: Claim,
+        *,
+        logs: Logs,
+        config: WorkerConfig,
+        router: Router,
+        recognizer: EnginePool | None,
+        clock: Callable[[], float],
+    ) -> None:
+        self._claim = claim
+        self._job = claim.job
+        self._logs = logs
+        self._config = config
+        self._router = router
+        self._recognizer = recognizer
+        self._clock = clock
+        self._log = log.bind(
+            tenant=claim.job.key.tenant, stream=claim.job.key.stream_id, engine=claim.job.engine
+        )
+
+    async def run(self) -> str:
+        """Work until the job is done or has failed; return `ok`, `gone` or the error's code."""
+        writer = self._logs.writer(self._job.key, Direction.DOWN, fence=self._claim.fence)
+        try:
+            await self._work(writer)
+        except GONE:
+            return "gone"
+        except BusUnavailable:
+            return BusUnavailable.code
+        except LegatoError as error:
+            return self._fail(writer, error)
+        except Exception as error:  # noqa: BLE001  top of the job: a bug ends its stream only
+            self._log.critical("job failed", trace=trace_of(error))
+            return self._fail(writer, Internal())
+        return "ok"
+
+    async def _work(self, writer: LogWriter) -> None:
+        await writer.settle()
+        if self._claim.deliveries > self._config.max_deliveries:
+            raise EngineFailed(
+                f"given up: {self._claim.deliveries - 1} workers did not finish this stream"
+            )
+        audio = AudioFormat(self._job.start.sample_rate, self._job.start.channels)
+        standing = Standing()
+        if self._claim.deliveries > 1:
+            standing = await read_standing(self._logs, self._job.key, audio.sample_bytes)
+        for attempt in range(self._config.max_redos + 1):
+            if standing.over:
+                return
+            try:
+                await self._attempt(writer, standing, audio, redo=bool(attempt))
+                return
+            except EngineLost:
+                self._log.warning("engine lost, the stream goes on elsewhere", attempt=attempt)
+        raise EngineFailed(
+            f"{self._job.engine} died {self._config.max_redos + 1} times. {EngineFailed.advice}"
+        )
+
+    def _attempt(
+        self, writer: LogWriter, standing: Standing, audio: AudioFormat, *, redo: bool
+    ) -> Coroutine[None, None, None]:
+        job, logs, clock = self._job, self._logs, self._clock
+        if job.start.task == "echo":
+            return Echo(job, logs=logs, writer=writer, standing=standing).run()
+        down = DownLog(writer, audio=audio, frame_ms=job.start.frame_ms, standing=standing)
+        if redo:
+            down.notice(Notice(kind="recovering", message="the engine is being replaced"))
+            down.write()
+        if job.start.task == "synthesize":
+            return Synthesis(
+                job,
+                logs=logs,
+                down=down,
+                standing=standing,
+                router=self._router,
+                max_text_chars=self._config.max_text_chars,
+                clock=clock,
+            ).run()
+        if self._recognizer is None:
+            raise UnexpectedMessage(f"{job.engine} cannot {job.start.task}")
+        return Recognition(
+            job, logs=logs, down=down, standing=standing, pool=self._recognizer, clock=clock
+        ).run()
+
+    def _fail(self, writer: LogWriter, error: LegatoError) -> str:
+        """Say the stream's last word."""
+        self._log.info("stream failed", code=error.code)
+        try:
+            writer.append([error_message(error)])
+        except LegatoError as refusal:
+            # Gone, or full because its client does not read: nobody is left to tell.
+            self._log.info("stream's error not written", code=refusal.code)
+        return error.code

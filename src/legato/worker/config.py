@@ -1,0 +1,84 @@
+"""What an operator may set of a worker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from legato.engines.base import EngineKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSpec:
+    """One engine that a worker offers.
+
+    Attributes:
+        kind: What it does.
+        name: As registered.
+        processes: Engine processes to keep; each loads its own weights.
+        slots: Streams that one process serves at once; None takes what the engine says.
+        target: `module:Class` to use instead of what is registered under `name`.
+    """
+
+    kind: EngineKind
+    name: str
+    processes: int = 1
+    slots: int | None = None
+    target: str | None = None
+
+
+DEFAULT_ENGINES: tuple[EngineSpec, ...] = (
+    EngineSpec(kind=EngineKind.SYNTHESIZE, name="hibari"),
+    EngineSpec(kind=EngineKind.SYNTHESIZE, name="espeak"),
+    EngineSpec(kind=EngineKind.SYNTHESIZE, name="tone", slots=64),
+    EngineSpec(kind=EngineKind.RECOGNIZE, name="moonshine"),
+    EngineSpec(kind=EngineKind.RECOGNIZE, name="tone", slots=64),
+)
+"""Engines that need nothing but their extra; one whose package is missing is told, not used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerConfig:
+    """Settings of a worker.
+
+    Attributes:
+        engines: What it offers, in order of preference: objects with `kind` (`synthesize` or
+            `recognize`) and `name`, and if need be `processes`, `slots` and `target`.
+        synthesizers: Names in order: the first that can be used is the default. `tone` is not
+            among them: who wants speech must not get tones.
+        recognizers: The same for recognition.
+        echo_slots: Echo streams at once.
+        engine_timeout: Seconds that a call may stay inside its engine without taking input or
+            giving output; then its process is replaced.
+        load_timeout: Seconds that an engine may take to load and warm up.
+        slot_timeout: Seconds that a call may wait for a free slot.
+        restart_delay: Seconds before the second restart in a row; doubles with each. The first is
+            at once.
+        max_restart_delay: Bound of that, in seconds.
+        max_redos: Times that a stream is begun again after its engine's process died without its
+            fault.
+        max_deliveries: Workers that may die of one job before it is given up.
+        lease: Seconds until the bus gives a silent worker's jobs to another.
+        renew_every: Seconds between renewals.
+        claim_wait: Seconds that one request for a job waits at the bus.
+        announce_every: Seconds between renewals of the engines' records.
+        record_ttl: Seconds that a record outlives its last renewal.
+        max_text_chars: Characters of one utterance.
+    """
+
+    engines: tuple[EngineSpec, ...] = DEFAULT_ENGINES
+    synthesizers: tuple[str, ...] = ("hibari", "espeak")
+    recognizers: tuple[str, ...] = ("moonshine",)
+    echo_slots: int = 1_000
+    engine_timeout: float = 10.0
+    load_timeout: float = 300.0
+    slot_timeout: float = 10.0
+    restart_delay: float = 0.5
+    max_restart_delay: float = 30.0
+    max_redos: int = 3
+    max_deliveries: int = 3
+    lease: float = 2.0
+    renew_every: float = 0.5
+    claim_wait: float = 5.0
+    announce_every: float = 2.0
+    record_ttl: float = 6.0
+    max_text_chars: int = 20_000

@@ -1,0 +1,326 @@
+"""One recognition: audio from the up log, text into the down log."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from legato import speech
+from legato.audio import AudioFormat
+from legato.bus.base import Committed, Item, Job, Logs, Restart
+from legato.errors import Internal, LegatoError, UnexpectedMessage
+from legato.protocol.media import AudioFrame
+from legato.protocol.messages import (
+    Cancel,
+    Finalize,
+    Flush,
+    StreamEnd,
+    Text,
+    Transcript,
+    WordTimes,
+)
+from legato.speech import Endpointing, RecognitionRequest
+from legato.telemetry.logs import logger
+from legato.telemetry.metrics import DECODING_DELAY
+from legato.worker.calls import EngineCall, EngineLost
+from legato.worker.downlog import DownLog
+from legato.worker.frames import Heard, Reached
+from legato.worker.inbox import Inbox
+from legato.worker.pool import EnginePool
+from legato.worker.service import trace_of
+from legato.worker.takeover import Standing
+
+HAND_OVER: Final = 0.1
+"""Seconds of audio that are gathered for one hand-over to the engine."""
+
+MAX_OPEN: Final = 25.0
+"""Seconds of audio that an engine may keep open. Then it is made final: a client may have 30 s
+under way, and one that waits for credit would wait for ever."""
+
+log = logger("legato.worker.recognition")
+
+
+class Run:
+    """Audio without a break, heard by one engine call.
+
+    Args:
+        call: The engine's.
+        start: Position of its first sample in the stream.
+
+    Attributes:
+        end: Position after its last sample so far.
+        gathered: Audio not handed over yet.
+        reader: Writes down what the engine says.
+        shown: Last partial written.
+    """
+
+    def __init__(self, call: EngineCall, start: int) -> None:
+        self.call = call
+        self.start = start
+        self.end = start
+        self.gathered = bytearray()
+        self.reader: asyncio.Task[None] | None = None
+        self.shown = ""
+        self._arrivals: deque[tuple[int, float]] = deque()
+
+    def gather(self, pcm: bytes, samples: int, arrived: float) -> None:
+        """Add audio that came at `arrived`."""
+        self.gathered += pcm
+        self.end += samples
+        self._arrivals.append((self.end, arrived))
+
+    def arrival(self, sample: int) -> float | None:
+        """Return when the audio up to `sample` had come, None if that is forgotten."""
+        return next((arrived for end, arrived in self._arrivals if end >= sample), None)
+
+    def forget(self, sample: int) -> None:
+        """Forget when audio before `sample` came."""
+        while self._arrivals and self._arrivals[0][0] < sample:
+            self._arrivals.popleft()
+
+
+class Recognition:
+    """Does one recognition job, from its start or from the last sample that was committed.
+
+    Args:
+        job: What to do.
+        logs: Of the bus.
+        down: To write to.
+        standing: Where the stream stands.
+        pool: The engine.
+        clock: Monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        *,
+        logs: Logs,
+        down: DownLog,
+        standing: Standing,
+        pool: EnginePool,
+        clock: Callable[[], float],
+    ) -> None:
+        self._job = job
+        self._down = down
+        self._pool = pool
+        self._clock = clock
+        self._audio = AudioFormat(job.start.sample_rate, job.start.channels)
+        self._hand_over_bytes = self._audio.samples(HAND_OVER) * self._audio.sample_bytes
+        self._done = committed = standing.committed
+        # Counted here: clients of the articles' protocol number their frames, not their samples.
+        self._position = committed.upto - (committed.restart.samples if committed.restart else 0)
+        self._seq_end = self._position
+        self._frames: deque[tuple[int, int]] = deque()
+        self._is_open = committed.restart is not None
+        self._run: Run | None = None
+        self._inbox = Inbox(
+            logs,
+            job.key,
+            first_seq=standing.first_seq,
+            cancelled=self._interrupt,
+            clock=clock,
+        )
+
+    async def run(self) -> None:
+        """Work until the client says that no more audio comes and everything is written.
+
+        Raises:
+            LegatoError: If the stream fails.
+            EngineLost: If it should be begun again from where it stands.
+        """
+        try:
+            ended = False
+            while not ended:
+                item, arrived = await self._inbox.next()
+                ended = await self._obey(item, arrived)
+        finally:
+            self._inbox.close()
+            self._drop_run()
+
+    async def _obey(self, item: Item, arrived: float) -> bool:
+        match item:
+            case AudioFrame():
+                await self._hear(item, arrived)
+            case Flush(seq=int(seq)):
+                await self._end_run()
+                self._commit(seq)
+            case Finalize(seq=int(seq)):
+                await self._finalize(seq)
+            case Cancel(seq=int(seq)):
+                self._cancel(seq, item.utterance)
+            case StreamEnd(seq=int(seq)):
+                await self._finalize(seq)
+                self._down.end_stream()
+                self._commit(seq)
+                return True
+            case Text():
+                raise UnexpectedMessage("a recognition takes audio; for text start a synthesis")
+            case _:
+                pass
+        return False
+
+    async def _hear(self, frame: AudioFrame, arrived: float) -> None:
+        # What a worker before us had done with.
+        done = max(0, self._done.upto - self._position) * self._audio.sample_bytes
+        start = self._position + min(done, len(frame.payload)) // self._audio.sample_bytes
+        self._position += self._audio.samples_in(frame.payload)
+        self._is_open = True
+        if self._position - self._done.upto > self._audio.samples(MAX_OPEN):
+            await self._end_run()
+            self._commit_upto(start)
+        if done < len(frame.payload) and not self._is_cancelled():
+            await self._gather(frame.payload[done:], start, arrived)
+        if frame.last:
+            await self._finalize(frame.seq)
+        else:
+            self._frames.append((frame.seq, self._position))
+
+    async def _gather(self, pcm: bytes, start: int, arrived: float) -> None:
+        run = self._run
+        if run is None:
+            run = self._run = await self._begin_run(start)
+        run.gather(pcm, self._audio.samples_in(pcm), arrived)
+        if len(run.gathered) >= self._hand_over_bytes:
+            await self._hand_over(run)
+            await self._down.room()
+
+    async def _begin_run(self, start: int) -> Run:
+        wanted = self._job.start
+        endpointing = wanted.endpointing
+        request = RecognitionRequest(
+            format=self._audio,
+            language=wanted.language,
+            endpointing=Endpointing()
+            if endpointing is None
+            else Endpointing(silence=endpointing.silence, threshold=endpointing.threshold),
+            hotwords=tuple(wanted.hotwords),
+            options=wanted.options,
+        )
+        run = Run(await self._pool.open(request), start)
+        run.reader = asyncio.create_task(self._read(run))
+        return run
+
+    async def _hand_over(self, run: Run) -> None:
+        pcm = bytes(run.gathered)
+        run.gathered.clear()
+        if pcm:
+            await run.call.feed(pcm)
+
+    async def _end_run(self) -> None:
+        """Make final what is open."""
+        run = self._run
+        if run is None or run.reader is None:
+            return
+        await self._hand_over(run)
+        run.call.end()
+        await asyncio.wait((run.reader,))
+        self._drop_run()
+        self._inbox.check()
+
+    async def _finalize(self, seq: int) -> None:
+        await self._end_run()
+        if self._is_open:
+            self._down.end_utterance("cancelled" if self._is_cancelled() else "done")
+            self._is_open = False
+        self._commit(seq)
+
+    def _cancel(self, seq: int, utterance: int) -> None:
+        if self._is_open and utterance >= self._down.utterance:
+            self._drop_run()
+            self._down.end_utterance("cancelled")
+            self._is_open = False
+            self._commit(seq)
+        elif self._is_open:
+            self._frames.append((seq, self._position))
+        else:
+            self._commit(seq)
+
+    def _commit(self, seq: int) -> None:
+        """Append what is there: everything up to entry `seq` is done with."""
+        self._frames.clear()
+        self._seq_end = self._position
+        restart = Restart(seq + 1, self._down.utterance) if self._is_open else None
+        self._done = Committed(seq, upto=self._position, restart=restart)
+        self._down.commit(self._done)
+        self._down.write()
+
+    def _commit_upto(self, sample: int) -> None:
+        """Append what is there: all audio before `sample` is done with."""
+        seq = self._done.seq
+        while self._frames and self._frames[0][1] <= sample:
+            seq, self._seq_end = self._frames.popleft()
+        if sample > self._done.upto:
+            within = Restart(seq + 1, self._down.utterance, samples=sample - self._seq_end)
+            self._done = Committed(seq, upto=sample, restart=within)
+            self._down.commit(self._done)
+        self._down.write()
+
+    async def _read(self, run: Run) -> None:
+        try:
+            async for output in run.call:
+                self._write_down(run, output)
+        except (LegatoError, EngineLost) as error:
+            self._inbox.fail(error)
+        except Exception as error:  # noqa: BLE001  top of the task: a bug, which ends the stream
+            log.critical("a transcript could not be written", trace=trace_of(error))
+            self._inbox.fail(Internal())
+
+    def _write_down(self, run: Run, output: object) -> None:
+        if isinstance(output, Reached):
+            sample = min(run.start + output.sample, run.end)
+            self._commit_upto(sample)
+            run.forget(sample)
+        elif isinstance(output, Heard):
+            heard = output.transcript
+            if not heard.final and heard.text == run.shown:
+                return
+            run.shown = "" if heard.final else heard.text
+            message = self._message(run, heard)
+            self._down.transcript(message)
+            if heard.final:
+                if message.decoding_delay is not None:
+                    DECODING_DELAY.labels(self._job.engine).observe(message.decoding_delay)
+                self._commit_upto(message.end)
+                run.forget(message.end)
+            else:
+                self._down.write()
+
+    def _message(self, run: Run, heard: speech.Transcript) -> Transcript:
+        """Say `heard`, whose positions count from the run's start, in those of the stream."""
+        end = min(run.start + heard.end, run.end)
+        offset = self._audio.seconds(run.start)
+        arrival = run.arrival(end)
+        return Transcript(
+            kind="final" if heard.final else "partial",
+            text=heard.text,
+            utterance=self._down.utterance,
+            start=min(run.start + heard.start, end),
+            end=end,
+            words=[
+                WordTimes(
+                    text=word.text,
+                    start=round(word.start + offset, 3),
+                    end=round(word.end + offset, 3),
+                    confidence=word.confidence,
+                )
+                for word in heard.words
+            ],
+            confidence=heard.confidence,
+            language=heard.language,
+            decoding_delay=None if arrival is None else max(0.0, self._clock() - arrival),
+        )
+
+    def _is_cancelled(self) -> bool:
+        return self._inbox.cancels(self._down.utterance)
+
+    def _interrupt(self) -> None:
+        if self._run is not None and self._is_cancelled():
+            self._run.call.close()
+
+    def _drop_run(self) -> None:
+        run, self._run = self._run, None
+        if run is not None:
+            run.call.close()

@@ -1,0 +1,267 @@
+"""The worker as a whole: engines kept alive, jobs claimed while slots are free, leases renewed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import socket
+from collections.abc import Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Final, Self
+
+from legato.bus.base import Bus, Claim
+from legato.bus.records import EngineRecord
+from legato.engines import registry
+from legato.engines.base import EngineKind
+from legato.engines.registry import Listing
+from legato.errors import BusUnavailable
+from legato.telemetry.logs import logger
+from legato.telemetry.metrics import JOBS, JOBS_ACTIVE
+from legato.worker.announcement import Announcement
+from legato.worker.assignment import Assignment
+from legato.worker.config import WorkerConfig
+from legato.worker.pool import EnginePool
+from legato.worker.routing import Router
+
+ECHO: Final = "echo"
+BUS_PAUSE: Final = 1.0
+"""Seconds to leave a bus alone that does not answer."""
+
+log = logger("legato.worker")
+
+
+class Worker:
+    """Does the jobs of one bus.
+
+    A job's lease is renewed while its task lives, and a task cannot outlive progress: engine calls
+    are watched, slots are waited for with a deadline, and all other waits are for the client.
+
+    Args:
+        bus: Where jobs come from.
+        config: Settings.
+    """
+
+    def __init__(self, bus: Bus, config: WorkerConfig | None = None) -> None:
+        self._bus = bus
+        self._config = config or WorkerConfig()
+        self._holder = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+        self._pools: list[EnginePool] = []
+        self._announcement = Announcement(bus.registry, self._pools, self._config)
+        self._router = Router(())
+        self._held: dict[asyncio.Task[None], Claim] = {}
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._ready = asyncio.Event()
+        self._claiming: list[asyncio.Task[None]] = []
+        self._main: asyncio.Task[None] | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether every engine is warm, or known not to be available."""
+        return self._ready.is_set()
+
+    @property
+    def active_jobs(self) -> int:
+        """Streams being worked on."""
+        return len(self._held)
+
+    def engines(self) -> list[EngineRecord]:
+        """Return all engines as they are announced, those that cannot be used with the reason."""
+        return self._announcement.records()
+
+    async def start(self) -> None:
+        """Begin: engines load, and jobs are claimed for each as soon as it is warm."""
+        listings = await asyncio.to_thread(_listings, self._config)
+        for spec in self._config.engines:
+            listing = None if spec.target else listings.get((spec.kind, spec.name))
+            pool = EnginePool(spec, self._config, listing, self._announcement.changed)
+            self._pools.append(pool)
+        self._router = Router([p for p in self._pools if p.spec.kind is EngineKind.SYNTHESIZE])
+        self._main = asyncio.create_task(self._run())
+
+    async def wait_ready(self) -> None:
+        """Wait until every engine is warm, or known not to be available.
+
+        Raises:
+            RuntimeError: If the worker failed or was stopped meanwhile.
+        """
+        if self._main is None:
+            raise RuntimeError("the worker was not started")
+        ready = asyncio.create_task(self._ready.wait())
+        try:
+            await asyncio.wait((ready, self._main), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            ready.cancel()
+        if not self._ready.is_set():
+            raise RuntimeError("the worker ended before it was ready")
+
+    async def finished(self) -> None:
+        """Wait until the worker has ended; raises what it failed with, if it did."""
+        main = self._main
+        if main is not None:
+            await asyncio.wait((main,))
+            _raise_failure(main)
+
+    async def stop(self, drain: float = 0.0) -> None:
+        """End: claim no more, wait for jobs, give back what is left, end all engine processes.
+
+        Args:
+            drain: Seconds that running jobs may take to finish.
+        """
+        for task in self._claiming:
+            task.cancel()
+        if drain > 0:
+            try:
+                async with asyncio.timeout(drain):
+                    await self._idle.wait()
+            except TimeoutError:
+                log.warning("jobs are given back", count=len(self._held))
+        main, self._main = self._main, None
+        if main is not None:
+            main.cancel()
+            await asyncio.wait((main,))
+            _raise_failure(main)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+    async def _run(self) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._announcement.run())
+                group.create_task(self._renew_leases())
+                group.create_task(self._await_engines())
+                for pool in self._pools:
+                    group.create_task(pool.run())
+                names = dict.fromkeys(pool.spec.name for pool in self._pools)
+                for name in (*names, ECHO):
+                    self._claiming.append(group.create_task(self._claim_for(name, group)))
+        finally:
+            self._ready.clear()
+
+    async def _await_engines(self) -> None:
+        for pool in self._pools:
+            await pool.settled()
+        await self._announcement.publish()
+        self._ready.set()
+        states = {f"{pool.spec.kind}:{pool.spec.name}": str(pool.state) for pool in self._pools}
+        log.info("worker ready", engines=states)
+
+    async def _claim_for(self, name: str, group: asyncio.TaskGroup) -> None:
+        """Claim jobs for one engine for as long as it has free slots."""
+        slots = self._config.echo_slots if name == ECHO else await self._slots_of(name)
+        free = asyncio.Semaphore(slots)
+        while True:
+            await free.acquire()
+            claim = await self._claim(name)
+            if claim is None:
+                free.release()
+                continue
+            task = group.create_task(self._work(claim, free))
+            self._held[task] = claim
+            self._idle.clear()
+
+    async def _slots_of(self, name: str) -> int:
+        """Wait until an engine is ready, for ever if need be, and return its slots."""
+        pools = [pool for pool in self._pools if pool.spec.name == name]
+        for pool in pools:
+            await pool.settled()
+        waits = [asyncio.create_task(pool.ready()) for pool in pools]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+        return min(pool.slots for pool in pools if pool.slots)
+
+    async def _claim(self, name: str) -> Claim | None:
+        config = self._config
+        try:
+            return await self._bus.jobs.claim(
+                (name,), self._holder, lease=config.lease, wait=config.claim_wait
+            )
+        except BusUnavailable:
+            log.warning("bus unavailable")
+            await asyncio.sleep(BUS_PAUSE)
+            return None
+
+    async def _work(self, claim: Claim, free: asyncio.Semaphore) -> None:
+        engine = claim.job.engine
+        JOBS_ACTIVE.labels(engine).inc()
+        outcome = "released"
+        try:
+            outcome = await self._assignment(claim).run()
+            if outcome != BusUnavailable.code:
+                await self._bus.jobs.finish(claim)
+        except BusUnavailable:
+            log.warning("bus unavailable")
+        except asyncio.CancelledError:
+            # The worker stops, or the lease is lost; in the latter case this does nothing.
+            with suppress(BusUnavailable):
+                await self._bus.jobs.release(claim)
+            raise
+        finally:
+            JOBS_ACTIVE.labels(engine).dec()
+            JOBS.labels(engine, outcome).inc()
+            task = asyncio.current_task()
+            if task is not None:
+                self._held.pop(task, None)
+            if not self._held:
+                self._idle.set()
+            free.release()
+
+    def _assignment(self, claim: Claim) -> Assignment:
+        return Assignment(
+            claim,
+            logs=self._bus.logs,
+            config=self._config,
+            router=self._router,
+            recognizer=next(
+                (
+                    pool
+                    for pool in self._pools
+                    if pool.spec.kind is EngineKind.RECOGNIZE and pool.spec.name == claim.job.engine
+                ),
+                None,
+            ),
+            clock=asyncio.get_running_loop().time,
+        )
+
+    async def _renew_leases(self) -> None:
+        while True:
+            await asyncio.sleep(self._config.renew_every)
+            held = list(self._held.items())
+            renewals = (self._renew(task, claim) for task, claim in held)
+            await asyncio.gather(*renewals)
+
+    async def _renew(self, task: asyncio.Task[None], claim: Claim) -> None:
+        try:
+            kept = await self._bus.jobs.renew(claim, lease=self._config.lease)
+        except BusUnavailable:
+            return  # unknown, not lost: the fence keeps a late writer out
+        if not kept and task in self._held:
+            log.warning("lease lost", stream=claim.job.key.stream_id)
+            task.cancel()
+
+
+def _raise_failure(task: asyncio.Task[None]) -> None:
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        raise error
+
+
+def _listings(config: WorkerConfig) -> dict[tuple[EngineKind, str], Listing]:
+    """Return what the registry knows of the engines; imports their code."""
+    kinds: Sequence[EngineKind] = sorted({spec.kind for spec in config.engines})
+    return {(kind, listing.name): listing for kind in kinds for listing in registry.listings(kind)}

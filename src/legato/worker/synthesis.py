@@ -1,0 +1,313 @@
+"""One synthesis: text from the up log, audio into the down log."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Final
+
+from legato.audio import AudioFormat
+from legato.bus.base import Item, Job, Logs
+from legato.errors import TextTooLong, UnexpectedMessage, UnsupportedText
+from legato.flow.sentences import Segment, Segmenter
+from legato.protocol.media import AudioFrame
+from legato.protocol.messages import Cancel, Finalize, Flush, StreamEnd, Text
+from legato.speech import SynthesisRequest
+from legato.speech.scripts import is_speakable
+from legato.telemetry.metrics import FIRST_AUDIO
+from legato.worker.downlog import DownLog
+from legato.worker.frames import Sound
+from legato.worker.inbox import Inbox
+from legato.worker.ledger import Ledger
+from legato.worker.routing import Passage, Router
+from legato.worker.takeover import Standing
+
+MARK_SECONDS: Final = 0.5
+"""Audio after which a mark is written within a segment, so that the log can be trimmed."""
+
+HELD_BYTES: Final = 8 << 20
+"""Audio held back where nothing is to be streamed: 4 minutes of 16 kHz mono. A longer utterance
+goes out in blocks of this size."""
+
+UTTERANCE_FAULTS: Final = (UnsupportedText, TextTooLong)
+"""Faults of what was said: the utterance ends, the stream goes on."""
+
+
+class Synthesis:
+    """Does one synthesis job, from its start or from where another worker left it.
+
+    Segments are spoken one after the other. What makes the next one come in time is the log: it
+    takes audio much faster than it is played.
+
+    Args:
+        job: What to do.
+        logs: Of the bus.
+        down: To write to.
+        standing: Where the stream stands.
+        router: Knows the engines.
+        max_text_chars: Bound of an utterance.
+        clock: Monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        *,
+        logs: Logs,
+        down: DownLog,
+        standing: Standing,
+        router: Router,
+        max_text_chars: int,
+        clock: Callable[[], float],
+    ) -> None:
+        self._job = job
+        self._down = down
+        self._router = router
+        self._max_text_chars = max_text_chars
+        self._clock = clock
+        self._audio = AudioFormat(job.start.sample_rate, job.start.channels)
+        self._mark_samples = self._audio.samples(MARK_SECONDS)
+        self._ledger = Ledger(standing)
+        self._skip_bytes = self._ledger.spoken_samples * self._audio.sample_bytes
+        self._segmenter = Segmenter()
+        self._made_sample = standing.sample
+        self._held = bytearray()
+        self._began: float | None = None
+        self._said_something = standing.sounding
+        self._over = False
+        self._speaking: asyncio.Task[None] | None = None
+        self._inbox = Inbox(
+            logs,
+            job.key,
+            first_seq=standing.first_seq,
+            cancelled=self._interrupt,
+            clock=clock,
+        )
+
+    async def run(self) -> None:
+        """Work until the client says that no more text comes and everything is written.
+
+        Raises:
+            LegatoError: If the stream fails.
+            EngineLost: If it should be begun again from where it stands.
+        """
+        try:
+            ended = False
+            while not ended:
+                item, arrived = await self._inbox.next()
+                ended = await self._obey(item, arrived)
+        finally:
+            self._inbox.close()
+
+    async def _obey(self, item: Item, arrived: float) -> bool:
+        match item:
+            case Text(seq=int(seq)):
+                await self._take(seq, item.text, arrived)
+            case Flush(seq=int(seq)):
+                await self._flush(seq)
+            case Finalize(seq=int(seq)):
+                await self._finalize(seq)
+            case Cancel(seq=int(seq)):
+                self._cancel(seq, item.utterance)
+            case StreamEnd(seq=int(seq)):
+                await self._finalize(seq)
+                self._down.end_stream()
+                self._write()
+                return True
+            case AudioFrame():
+                raise UnexpectedMessage("a synthesis takes text; for audio start a recognition")
+            case _:
+                passed: int | None = getattr(item, "seq", None)
+                if passed is not None:
+                    self._ledger.pass_over(passed)
+        return False
+
+    async def _take(self, seq: int, text: str, arrived: float) -> None:
+        ledger = self._ledger
+        if not ledger.is_open:
+            self._began = arrived
+            # A worker before us may have ended it.
+            self._over = ledger.utterance < self._down.utterance
+        ledger.take(seq, len(text))
+        if self._is_silenced():
+            self._discard()
+        elif ledger.chars > self._max_text_chars:
+            self._fail(
+                TextTooLong(
+                    f"an utterance takes {self._max_text_chars} characters at most; finalize"
+                    " earlier and go on in another"
+                )
+            )
+        else:
+            await self._say(self._segmenter.feed(text))
+
+    async def _flush(self, seq: int) -> None:
+        self._ledger.pass_over(seq)
+        if self._ledger.is_open and not self._is_silenced():
+            await self._say(self._segmenter.flush())
+            self._ledger.bound(self._ledger.chars, self._made_sample)
+        self._write()
+
+    async def _finalize(self, seq: int) -> None:
+        if not self._ledger.is_open:
+            self._ledger.pass_over(seq)
+        else:
+            await self._finish_speaking()
+            self._close(seq)
+        self._write()
+
+    async def _finish_speaking(self) -> None:
+        """Say what is left of the utterance, and write what was held back."""
+        if not self._is_silenced():
+            await self._say(self._segmenter.flush())
+        if self._is_silenced():
+            return
+        if not self._said_something:
+            self._fail(UnsupportedText("there is nothing to say: no letter and no number"))
+        elif self._held:
+            await self._interruptible(self._release())
+
+    def _cancel(self, seq: int, utterance: int) -> None:
+        if self._ledger.is_open and utterance >= self._ledger.utterance:
+            self._close(seq, cancelled=True)
+        else:
+            self._ledger.pass_over(seq)
+        self._write()
+
+    def _close(self, seq: int, *, cancelled: bool = False) -> None:
+        if not self._over:
+            cancelled = cancelled or self._is_cancelled()
+            self._down.end_utterance("cancelled" if cancelled else "done")
+        self._ledger.close(seq, self._down.sample)
+        self._begin_anew()
+        self._over = False
+
+    def _fail(self, error: TextTooLong | UnsupportedText) -> None:
+        """End the utterance with a fault; the rest of its text is discarded as it comes."""
+        self._down.end_utterance("failed", error)
+        self._over = True
+        self._begin_anew()
+        self._discard()
+
+    def _discard(self) -> None:
+        self._ledger.drop()
+        self._write()
+
+    def _begin_anew(self) -> None:
+        self._segmenter = Segmenter()
+        self._made_sample = self._down.sample
+        self._held.clear()
+        self._skip_bytes = 0
+        self._said_something = False
+        self._began = None
+
+    async def _say(self, segments: Sequence[Segment]) -> None:
+        for segment in segments:
+            if self._is_cancelled():
+                return
+            speakable = is_speakable(segment.text)
+            self._said_something = self._said_something or speakable
+            if segment.end <= self._ledger.spoken_chars:
+                continue
+            try:
+                if speakable:
+                    await self._interruptible(self._speak(segment))
+            except UTTERANCE_FAULTS as error:
+                self._fail(error)
+                return
+            if self._is_cancelled():
+                return
+            self._skip_bytes = 0
+            self._ledger.bound(segment.end, self._made_sample)
+            self._write_audio()
+
+    async def _speak(self, segment: Segment) -> None:
+        for index, passage in enumerate(self._router.route(segment.text, self._job.engine)):
+            call = await passage.pool.open(self._request(passage, f"{segment.start}/{index}"))
+            try:
+                await call.feed(passage.text)
+                call.end()
+                async for output in call:
+                    if isinstance(output, Sound):
+                        await self._sound(output.pcm)
+            finally:
+                call.close()
+
+    def _request(self, passage: Passage, place: str) -> SynthesisRequest:
+        start = self._job.start
+        place = f"{self._job.seed}/{self._ledger.utterance}/{place}"
+        return SynthesisRequest(
+            format=self._audio,
+            voice=start.voice if passage.chosen else None,
+            language=start.language if passage.chosen else None,
+            speed=start.speed,
+            seed=zlib.crc32(place.encode()),
+            options=start.options,
+        )
+
+    async def _sound(self, pcm: bytes) -> None:
+        skipped = min(self._skip_bytes, len(pcm))
+        self._skip_bytes -= skipped
+        pcm = pcm[skipped:]
+        if not pcm:
+            return
+        self._made_sample += len(pcm) // self._audio.sample_bytes
+        if self._job.start.streaming:
+            await self._give(pcm)
+            return
+        self._held += pcm
+        if len(self._held) >= HELD_BYTES:
+            await self._release()
+
+    async def _release(self) -> None:
+        held = bytes(self._held)
+        self._held.clear()
+        step = self._mark_samples * self._audio.sample_bytes
+        for start in range(0, len(held), step):
+            await self._give(held[start : start + step])
+
+    async def _give(self, pcm: bytes) -> None:
+        self._down.audio(pcm)
+        self._write_audio()
+        if self._began is not None:
+            FIRST_AUDIO.labels(self._job.engine).observe(self._clock() - self._began)
+            self._began = None
+        await self._down.room()
+
+    def _write_audio(self) -> None:
+        """Append the audio that is there, with a mark if one is due."""
+        sample = self._down.sample
+        if self._ledger.advance(sample) or self._ledger.unmarked(sample) >= self._mark_samples:
+            self._down.commit(self._ledger.mark(sample))
+        self._down.write()
+
+    def _write(self) -> None:
+        """Append what is there, with a mark."""
+        self._ledger.advance(self._down.sample)
+        self._down.commit(self._ledger.mark(self._down.sample, over=self._over))
+        self._down.write()
+
+    def _is_cancelled(self) -> bool:
+        return self._inbox.cancels(self._ledger.utterance)
+
+    def _is_silenced(self) -> bool:
+        return self._over or self._is_cancelled()
+
+    def _interrupt(self) -> None:
+        if self._speaking is not None and self._is_cancelled():
+            self._speaking.cancel()
+
+    async def _interruptible(self, work: Coroutine[None, None, None]) -> None:
+        """Do `work` to its end, or until its utterance is cancelled."""
+        task = asyncio.create_task(work)
+        self._speaking = task
+        try:
+            await asyncio.wait((task,))
+        finally:
+            self._speaking = None
+            if not task.done():
+                task.cancel()
+                await asyncio.wait((task,))
+        if not task.cancelled():
+            task.result()

@@ -1,0 +1,103 @@
+"""Where a stream stands, read from its down log, so that a worker can go on with another's work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from legato.bus.base import Committed, Direction, Item, Logs, StreamKey
+from legato.errors import ResumeGap
+from legato.protocol.media import AudioFrame
+from legato.protocol.messages import Error, StreamEnd, Transcript, UtteranceEnd
+
+
+@dataclass(slots=True)
+class Standing:
+    """What the down log holds; fresh, it is that of a stream that nobody has worked on.
+
+    Attributes:
+        seq: Number of the next entry.
+        sample: Position of the next sample.
+        utterance: Number of the utterance to go on with.
+        sounding: Whether frames of it are there.
+        committed: The last mark.
+        samples_since: Samples behind that mark.
+        entries_since: Numbered entries behind it.
+        over: Whether the last word is said.
+    """
+
+    seq: int = 0
+    sample: int = 0
+    utterance: int = 0
+    sounding: bool = False
+    committed: Committed = field(default_factory=lambda: Committed(-1))
+    samples_since: int = 0
+    entries_since: int = 0
+    over: bool = False
+
+    @property
+    def first_seq(self) -> int:
+        """First up entry that is not done with."""
+        return self.committed.trim_seq + 1
+
+    def note(self, item: Item, sample_bytes: int) -> None:
+        """Take account of the next item of the log."""
+        self.entries_since += isinstance(item, AudioFrame | Transcript | UtteranceEnd)
+        match item:
+            case AudioFrame():
+                samples = len(item.payload) // sample_bytes
+                self.seq = item.seq + 1
+                self.sample = item.sample + samples
+                self.samples_since += samples
+                self.utterance = item.utterance
+                self.sounding = True
+            case Transcript(seq=int(seq)):
+                self.seq = seq + 1
+            case UtteranceEnd(seq=int(seq)):
+                self.seq = seq + 1
+                self.sample = item.sample
+                self.utterance = item.utterance + 1
+                self.sounding = False
+            case Committed():
+                self.committed = item
+                self.samples_since = self.entries_since = 0
+            case StreamEnd() | Error():
+                self.over = True
+            case _:
+                pass
+
+
+async def read_standing(logs: Logs, key: StreamKey, sample_bytes: int) -> Standing:
+    """Read where a stream stands; the writer must be settled, so that nobody else writes.
+
+    Args:
+        logs: Of the bus.
+        key: The stream.
+        sample_bytes: Bytes of a sample over all channels.
+
+    Raises:
+        SessionExpired: If the log is gone.
+        ResumeGap: If the log was trimmed beyond its last mark, so that there is no telling.
+    """
+    standing = Standing()
+    after = await _trimmed(logs, key)
+    lacking = after > 0
+    while True:
+        entries = await logs.read(key, Direction.DOWN, after=after)
+        for entry in entries:
+            for item in entry.items:
+                lacking = lacking and not isinstance(item, Committed)
+                standing.note(item, sample_bytes)
+        if not entries and lacking:
+            raise ResumeGap(f"the down log of {key.stream_id!r} is trimmed beyond its last mark")
+        if not entries:
+            return standing
+        after = entries[-1].number
+
+
+async def _trimmed(logs: Logs, key: StreamKey) -> int:
+    """Return the number of the last entry that was trimmed, 0 for none."""
+    try:
+        await logs.read(key, Direction.DOWN, limit=1)
+    except ResumeGap as gap:
+        return 0 if gap.missing is None else gap.missing[1] - 1
+    return 0

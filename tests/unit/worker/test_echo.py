@@ -1,0 +1,174 @@
+import asyncio
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from legato.bus.base import Direction, Item
+from legato.errors import Internal, SessionExpired, UnexpectedMessage
+from legato.protocol.media import AudioFrame
+from legato.protocol.messages import StreamEnd
+from legato.worker.echo import Echo
+from legato.worker.takeover import Standing, read_standing
+from tests.unit.worker.stage import Stage, small_bus
+from tests.unit.worker.test_downlog import FakeWriter
+
+
+def echo(stage: Stage, standing: Standing | None = None, *, fence: int = 1) -> Echo:
+    writer = stage.bus.logs.writer(stage.key, Direction.DOWN, fence=fence)
+    return Echo(stage.job, logs=stage.bus.logs, writer=writer, standing=standing or Standing())
+
+
+async def work(stage: Stage, say: Callable[[Stage], None]) -> Stage:
+    say(stage)
+    await asyncio.wait_for(echo(stage).run(), 20)
+    await stage.over()
+    assert stage.numbers() == list(range(len(stage.numbers())))
+    return stage
+
+
+class BrokenWriter(FakeWriter):
+    """A writer with a bug."""
+
+    def append(self, items: Sequence[Item]) -> None:
+        raise ValueError(len(items))
+
+
+def tones(stage: Stage, count: int, first: int = 0) -> None:
+    for number in range(first, first + count):
+        stage.audio(bytes([number % 256]) * 640)
+
+
+async def test_every_frame_comes_back_as_it_came() -> None:
+    stage = await Stage.open("echo")
+
+    def say(stage: Stage) -> None:
+        tones(stage, 25)
+        stage.end()
+
+    await work(stage, say)
+    assert stage.frames == [AudioFrame(bytes([n]) * 640, n, sample=320 * n) for n in range(25)]
+    assert [end.reason for end in stage.ends] == ["done"]
+    assert stage.last_word == StreamEnd(seq=26, frames=25, samples=25 * 320)
+    assert (stage.marks[-1].seq, stage.marks[-1].upto) == (25, 25 * 320)
+
+
+async def test_marks_are_fewer_than_frames_but_not_late() -> None:
+    stage = await Stage.open("echo")
+    task = asyncio.create_task(echo(stage).run())
+    for number in range(100):
+        tones(stage, 1, number)
+        await stage.until(lambda s, n=number: len(s.frames) > n)  # type: ignore[misc]  # keeps the loop's value
+    await stage.until(lambda s: s.marks and s.marks[-1].seq == 99)
+    assert len(stage.marks) == 10
+    stage.end()
+    await task
+
+
+@pytest.mark.parametrize("by_flag", [True, False])
+async def test_an_utterance_ends_by_finalize_or_by_its_last_frame(by_flag: bool) -> None:
+    stage = await Stage.open("echo")
+
+    def say(stage: Stage) -> None:
+        stage.finalize()
+        tones(stage, 2)
+        if by_flag:
+            stage.audio(b"", last=True)
+        else:
+            stage.finalize()
+        tones(stage, 1)
+        stage.end()
+
+    await work(stage, say)
+    assert [(end.utterance, end.reason) for end in stage.ends] == [(0, "done"), (1, "done")]
+    assert [f.utterance for f in stage.frames if f.payload] == [0, 0, 1]
+
+
+async def test_a_cancel_ends_the_open_utterance_only() -> None:
+    stage = await Stage.open("echo")
+
+    def say(stage: Stage) -> None:
+        stage.cancel(0)
+        tones(stage, 2)
+        stage.cancel(0)
+        stage.cancel(0)
+        stage.flush()
+        tones(stage, 1)
+        stage.end()
+
+    await work(stage, say)
+    assert [(end.utterance, end.reason) for end in stage.ends] == [(0, "cancelled"), (1, "done")]
+
+
+async def test_text_is_not_what_an_echo_takes() -> None:
+    stage = await Stage.open("echo")
+    stage.text("hello")
+    with pytest.raises(UnexpectedMessage, match="takes audio"):
+        await asyncio.wait_for(echo(stage).run(), 20)
+
+
+async def test_a_stream_that_is_deleted_ends_the_job() -> None:
+    stage = await Stage.open("echo")
+    task = asyncio.create_task(echo(stage).run())
+    tones(stage, 1)
+    await stage.until(lambda s: s.frames)
+    await stage.bus.logs.delete(stage.key)
+    with pytest.raises(SessionExpired):
+        await asyncio.wait_for(task, 20)
+
+
+async def test_a_bug_ends_its_stream_only() -> None:
+    stage = await Stage.open("echo")
+    writer = BrokenWriter()
+    job = Echo(stage.job, logs=stage.bus.logs, writer=writer, standing=Standing())
+    tones(stage, 1)
+    with pytest.raises(Internal):
+        await asyncio.wait_for(job.run(), 20)
+
+
+async def test_a_client_who_does_not_read_is_given_no_more_credit() -> None:
+    stage = await Stage.open("echo", bus=small_bus(20_000))
+    task = asyncio.create_task(echo(stage).run())
+    tones(stage, 15)
+    await stage.until(lambda s: s.marks)
+    tones(stage, 15, 15)
+    await stage.until(lambda s: len(s.frames) == 30)
+    assert stage.marks[-1].seq == 14
+    await stage.bus.logs.trim(stage.key, Direction.DOWN, upto=1)
+    await stage.until(lambda s: s.marks[-1].seq == 29)
+    stage.end()
+    await asyncio.wait_for(task, 20)
+
+
+@pytest.mark.parametrize("frames", [1, 7, 12, 20, 23])
+async def test_another_worker_goes_on_frame_for_frame(frames: int) -> None:
+    whole = await Stage.open("echo")
+
+    def say(stage: Stage, first: int, last: int) -> None:
+        for number in range(first, last):
+            tones(stage, 1, number)
+            if number == 11:
+                stage.finalize()
+            if number == 19:
+                stage.audio(b"", last=True)
+
+    def say_all(stage: Stage) -> None:
+        say(stage, 0, 24)
+        stage.end()
+
+    await work(whole, say_all)
+
+    stage = await Stage.open("echo")
+    task = asyncio.create_task(echo(stage).run())
+    say(stage, 0, frames)
+    await stage.until(lambda s: len(s.frames) >= frames)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    standing = await read_standing(stage.bus.logs, stage.key, 2)
+    await stage.bus.logs.trim(stage.key, Direction.UP, upto=standing.committed.trim_seq + 1)
+    say(stage, frames, 24)
+    stage.end()
+    await asyncio.wait_for(echo(stage, standing, fence=2).run(), 20)
+    await stage.over()
+    assert stage.frames == whole.frames
+    assert stage.ends == whole.ends
+    assert stage.last_word == whole.last_word

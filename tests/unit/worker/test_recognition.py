@@ -1,0 +1,302 @@
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+
+import numpy as np
+import pytest
+
+from legato.audio import AudioChunk, AudioFormat
+from legato.bus.base import Direction
+from legato.engines.tone import ToneRecognizer
+from legato.errors import UnexpectedMessage
+from legato.protocol.messages import EndpointingSettings, StreamEnd
+from legato.speech import RecognitionRequest
+from legato.speech import Transcript as Heard
+from legato.worker.calls import EngineLost
+from legato.worker.downlog import DownLog
+from legato.worker.pool import EnginePool
+from legato.worker.recognition import Recognition
+from legato.worker.takeover import Standing, read_standing
+from tests.unit.worker.stage import TONE_RECOGNIZER, Running, Stage
+
+AUDIO = AudioFormat(16_000)
+
+
+def noise(seconds: float, *, seed: int = 1, audio: AudioFormat = AUDIO) -> bytes:
+    rng = np.random.default_rng(seed)
+    size = audio.samples(seconds) * audio.channels
+    return rng.integers(-9_000, 9_000, size).astype("<i2").tobytes()
+
+
+def heard(pcm: bytes, audio: AudioFormat = AUDIO) -> list[Heard]:
+    """What the tone engine hears in a run of its own."""
+    chunks: Iterable[AudioChunk] = [AudioChunk(pcm, audio)]
+    return list(ToneRecognizer().recognize(RecognitionRequest(format=audio), chunks))
+
+
+def final_texts(*runs: bytes, audio: AudioFormat = AUDIO) -> list[str]:
+    return [text.text for run in runs for text in heard(run, audio) if text.final]
+
+
+def recognition(
+    stage: Stage, pool: EnginePool, standing: Standing | None = None, *, fence: int = 1
+) -> Recognition:
+    standing = standing or Standing()
+    audio = AudioFormat(stage.start.sample_rate, stage.start.channels)
+    writer = stage.bus.logs.writer(stage.key, Direction.DOWN, fence=fence)
+    return Recognition(
+        stage.job,
+        logs=stage.bus.logs,
+        down=DownLog(writer, audio=audio, frame_ms=20, standing=standing),
+        standing=standing,
+        pool=pool,
+        clock=asyncio.get_running_loop().time,
+    )
+
+
+async def working(stage: Stage, follow: Callable[[Stage], Awaitable[None]]) -> Stage:
+    async with Running(TONE_RECOGNIZER) as (pool,):
+        task = asyncio.create_task(recognition(stage, pool).run())
+        await follow(stage)
+        await asyncio.wait_for(task, 20)
+    await stage.over()
+    assert stage.numbers() == list(range(len(stage.numbers())))
+    return stage
+
+
+async def work(stage: Stage, say: Callable[[Stage], None]) -> Stage:
+    async def follow(stage: Stage) -> None:
+        say(stage)
+
+    return await working(stage, follow)
+
+
+async def test_audio_becomes_the_engines_text() -> None:
+    stage = await Stage.open("recognize")
+    pcm = noise(2.5)
+
+    def say(stage: Stage) -> None:
+        stage.frames_of(pcm)
+        stage.end()
+
+    await work(stage, say)
+    assert [text.text for text in stage.finals] == final_texts(pcm)
+    assert [text.text for text in stage.texts] == [text.text for text in heard(pcm)]
+    assert [(t.start, t.end) for t in stage.texts] == [(t.start, t.end) for t in heard(pcm)]
+    assert [end.reason for end in stage.ends] == ["done"]
+    assert stage.last_word == StreamEnd(seq=len(stage.numbers()) - 1, frames=0, samples=0)
+
+
+async def test_words_keep_times_and_confidence() -> None:
+    stage = await Stage.open("recognize")
+    pcm = noise(1.0)
+
+    def say(stage: Stage) -> None:
+        stage.frames_of(pcm)
+        stage.finalize()
+        stage.frames_of(pcm)
+        stage.end()
+
+    await work(stage, say)
+    first, second = stage.finals
+    assert [(w.start, w.end) for w in first.words][:2] == [(0.0, 0.2), (0.2, 0.4)]
+    assert [(w.start, w.end) for w in second.words][:2] == [(1.0, 1.2), (1.2, 1.4)]
+    assert (second.start, second.end) == (16_000, 32_000)
+    assert second.words[0].confidence == 1.0
+    assert first.decoding_delay is not None
+    assert first.decoding_delay >= 0
+
+
+async def test_flush_makes_final_and_the_utterance_goes_on() -> None:
+    stage = await Stage.open("recognize")
+    one, two = noise(0.5), noise(0.7, seed=2)
+
+    def say(stage: Stage) -> None:
+        stage.flush()
+        stage.frames_of(one)
+        stage.flush()
+        stage.frames_of(two)
+        stage.end()
+
+    await work(stage, say)
+    assert [text.text for text in stage.finals] == final_texts(one, two)
+    assert {text.utterance for text in stage.texts} == {0}
+    assert len(stage.ends) == 1
+
+
+@pytest.mark.parametrize("by_flag", [True, False])
+async def test_an_utterance_ends_by_finalize_or_by_its_last_frame(by_flag: bool) -> None:
+    stage = await Stage.open("recognize")
+    one, two = noise(0.5), noise(0.3, seed=2)
+
+    def say(stage: Stage) -> None:
+        stage.frames_of(one)
+        if by_flag:
+            stage.audio(b"", last=True)
+        else:
+            stage.finalize()
+            stage.finalize()
+        stage.frames_of(two)
+        stage.end()
+
+    await work(stage, say)
+    assert [text.text for text in stage.finals] == final_texts(one, two)
+    assert [end.utterance for end in stage.ends] == [0, 1]
+    assert {text.utterance for text in stage.finals} == {0, 1}
+    assert stage.marks[-1].seq == stage.seq - 1
+
+
+async def test_a_stream_without_audio_has_no_utterance() -> None:
+    stage = await Stage.open("recognize")
+    await work(stage, Stage.end)
+    assert stage.ends == []
+
+
+async def test_a_final_commits_the_frames_that_lie_before_its_end() -> None:
+    stage = await Stage.open("recognize")
+    pcm = noise(1.5)
+
+    async def follow(stage: Stage) -> None:
+        stage.frames_of(pcm, 600)  # 300 samples: a final at 16,000 cuts frame 53
+        await stage.until(lambda s: s.finals)
+        mark = stage.marks[-1]
+        assert (mark.upto, mark.seq) == (16_000, 52)
+        assert mark.restart is not None
+        assert (mark.restart.seq, mark.restart.samples) == (53, 100)
+        stage.end()
+
+    await working(stage, follow)
+    last = stage.marks[-1]
+    assert (last.upto, last.seq, last.restart) == (24_000, stage.seq - 1, None)
+
+
+async def test_a_cancel_drops_what_was_heard_since_the_last_final() -> None:
+    stage = await Stage.open("recognize")
+    pcm, more = noise(1.5), noise(0.5, seed=2)
+
+    async def follow(stage: Stage) -> None:
+        stage.frames_of(pcm)
+        await stage.until(lambda s: len(s.texts) >= 7)
+        stage.cancel(0)
+        await stage.until(lambda s: s.ends)
+        stage.frames_of(more)
+        stage.end()
+
+    await working(stage, follow)
+    assert [text.text for text in stage.finals] == [*final_texts(pcm)[:1], *final_texts(more)]
+    assert [(end.utterance, end.reason) for end in stage.ends] == [(0, "cancelled"), (1, "done")]
+    assert stage.finals[-1].start == 24_000
+
+
+async def test_audio_before_a_cancel_that_has_come_is_not_heard() -> None:
+    stage = await Stage.open("recognize")
+
+    def say(stage: Stage) -> None:
+        stage.frames_of(noise(1.5))
+        stage.finalize()
+        stage.frames_of(noise(0.5))
+        stage.cancel(1)
+        stage.end()
+
+    await work(stage, say)
+    assert stage.finals == []
+    assert [(end.utterance, end.reason) for end in stage.ends] == [
+        (0, "cancelled"),
+        (1, "cancelled"),
+    ]
+
+
+async def test_a_cancel_of_what_is_over_or_not_begun_changes_nothing() -> None:
+    stage = await Stage.open("recognize")
+    pcm = noise(0.5)
+
+    async def follow(stage: Stage) -> None:
+        stage.cancel(0)
+        stage.frames_of(pcm)
+        stage.finalize()
+        await stage.until(lambda s: s.ends)
+        stage.frames_of(pcm)
+        stage.cancel(0)
+        stage.end()
+
+    await working(stage, follow)
+    assert [end.reason for end in stage.ends] == ["done", "done"]
+
+
+async def test_positions_are_counted_not_believed() -> None:
+    stage = await Stage.open("recognize")
+    pcm = noise(2.5)
+
+    def say(stage: Stage) -> None:
+        for at in range(0, len(pcm), 640):
+            stage.sample = 0  # as clients of the articles' protocol send it
+            stage.audio(pcm[at : at + 640])
+        stage.end()
+
+    await work(stage, say)
+    assert [text.text for text in stage.finals] == final_texts(pcm)
+
+
+@pytest.mark.parametrize(("rate", "channels"), [(8_000, 1), (44_100, 2), (48_000, 1)])
+async def test_every_format_is_served(rate: int, channels: int) -> None:
+    audio = AudioFormat(rate, channels)
+    pcm = noise(1.3, audio=audio)
+    stage = await Stage.open("recognize", sample_rate=rate, channels=channels)
+
+    def say(stage: Stage) -> None:
+        stage.frames_of(pcm, audio.frame_bytes(0.02))
+        stage.end()
+
+    await work(stage, say)
+    assert [text.text for text in stage.finals] == final_texts(pcm, audio=audio)
+
+
+async def test_endpointing_is_handed_on() -> None:
+    stage = await Stage.open("recognize", endpointing=EndpointingSettings(silence=None))
+    await work(stage, Stage.end)
+    assert stage.last_word
+
+
+async def test_text_is_not_what_a_recognition_takes() -> None:
+    stage = await Stage.open("recognize")
+    stage.text("hello")
+    async with Running(TONE_RECOGNIZER) as (pool,):
+        with pytest.raises(UnexpectedMessage):
+            await recognition(stage, pool).run()
+
+
+async def test_a_lost_engine_is_told_even_while_the_client_is_silent() -> None:
+    stage = await Stage.open("recognize")
+    async with Running(TONE_RECOGNIZER) as (pool,):
+        task = asyncio.create_task(recognition(stage, pool).run())
+        stage.frames_of(noise(0.5))
+        await stage.until(lambda s: s.texts)
+    with pytest.raises(EngineLost):
+        await asyncio.wait_for(task, 20)
+
+
+@pytest.mark.parametrize("texts", [1, 3, 5, 6, 9, 12])
+@pytest.mark.parametrize("size_bytes", [640, 600, 1_000])
+async def test_another_worker_goes_on_with_the_same_text(texts: int, size_bytes: int) -> None:
+    one, two = noise(1.7), noise(1.5, seed=2)
+
+    async with Running(TONE_RECOGNIZER) as (pool,):
+        stage = await Stage.open("recognize")
+        stage.frames_of(one, size_bytes)
+        stage.finalize()
+        stage.frames_of(two, size_bytes)
+        task = asyncio.create_task(recognition(stage, pool).run())
+        await stage.until(lambda s: len(s.texts) >= texts)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+        standing = await read_standing(stage.bus.logs, stage.key, 2)
+        # Frames are one to an entry here, and so are `seq` and number, but for the offset.
+        await stage.bus.logs.trim(stage.key, Direction.UP, upto=standing.committed.trim_seq + 1)
+        stage.end()
+        await recognition(stage, pool, standing, fence=2).run()
+    await stage.over()
+    assert stage.numbers() == list(range(len(stage.numbers())))
+    assert [text.text for text in stage.finals] == final_texts(one, two)
+    assert [end.utterance for end in stage.ends] == [0, 1]
+    ends = [text.end for text in stage.finals]
+    assert ends == sorted(ends)

@@ -1,0 +1,384 @@
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from legato.audio import AudioFormat
+from legato.bus.base import Direction
+from legato.engines.tone import tone
+from legato.errors import UnexpectedMessage, UnknownVoice
+from legato.flow.sentences import Segmenter
+from legato.protocol.messages import StreamEnd
+from legato.worker.downlog import DownLog
+from legato.worker.routing import Router
+from legato.worker.synthesis import Synthesis
+from legato.worker.takeover import Standing, read_standing
+from tests.unit.worker.stage import TONE, Running, Stage, small_bus
+
+AUDIO = AudioFormat(16_000)
+SENTENCES = "One two three. Four five six, seven eight nine. Ten! "
+
+
+def spoken(text: str, audio: AudioFormat = AUDIO) -> bytes:
+    """What the tone engine makes of a text, segment by segment."""
+    segmenter = Segmenter()
+    segments = segmenter.feed(text) + segmenter.flush()
+    return b"".join(tone(char, audio, 0.05) for s in segments for char in s.text)
+
+
+def synthesis(
+    stage: Stage, router: Router, standing: Standing | None = None, *, fence: int = 1
+) -> Synthesis:
+    standing = standing or Standing()
+    audio = AudioFormat(stage.start.sample_rate, stage.start.channels)
+    writer = stage.bus.logs.writer(stage.key, Direction.DOWN, fence=fence)
+    return Synthesis(
+        stage.job,
+        logs=stage.bus.logs,
+        down=DownLog(writer, audio=audio, frame_ms=stage.start.frame_ms, standing=standing),
+        standing=standing,
+        router=router,
+        max_text_chars=100,
+        clock=asyncio.get_running_loop().time,
+    )
+
+
+async def work(stage: Stage, say: Callable[[Stage], None], **more: object) -> Stage:
+    """Have the client say everything, then a worker do it."""
+    say(stage)
+    async with Running(TONE) as pools:
+        await asyncio.wait_for(synthesis(stage, Router(pools)).run(), 20)
+    await stage.over()
+    assert stage.numbers() == list(range(len(stage.numbers())))
+    return stage
+
+
+async def working(stage: Stage, follow: Callable[[Stage], Awaitable[None]]) -> Stage:
+    """Have a worker work while the client does as `follow` says."""
+    async with Running(TONE) as pools:
+        task = asyncio.create_task(synthesis(stage, Router(pools)).run())
+        await follow(stage)
+        await asyncio.wait_for(task, 20)
+    await stage.over()
+    assert stage.numbers() == list(range(len(stage.numbers())))
+    return stage
+
+
+async def test_text_becomes_the_engines_audio() -> None:
+    stage = await Stage.open("synthesize")
+
+    def say(stage: Stage) -> None:
+        stage.text(SENTENCES)
+        stage.end()
+
+    await work(stage, say)
+    assert stage.pcm() == spoken(SENTENCES)
+    (end,) = stage.ends
+    assert (end.reason, end.utterance) == ("done", 0)
+    assert stage.frames[-1].last
+    samples = len(stage.pcm()) // 2
+    assert stage.last_word == StreamEnd(
+        seq=end.seq + 1 if end.seq else None, frames=len(stage.frames), samples=samples
+    )
+    assert [f.sample for f in stage.frames] == [320 * i for i in range(len(stage.frames))]
+
+
+async def test_a_text_in_pieces_sounds_like_the_whole() -> None:
+    stage = await Stage.open("synthesize")
+
+    def say(stage: Stage) -> None:
+        stage.text(*SENTENCES)
+        stage.end()
+
+    await work(stage, say)
+    assert stage.pcm() == spoken(SENTENCES)
+
+
+@pytest.mark.parametrize(("rate", "channels"), [(8_000, 1), (22_050, 1), (48_000, 2)])
+async def test_every_format_is_served(rate: int, channels: int) -> None:
+    stage = await Stage.open("synthesize", sample_rate=rate, channels=channels)
+
+    def say(stage: Stage) -> None:
+        stage.text("Hello.")
+        stage.end()
+
+    await work(stage, say)
+    assert stage.pcm() == spoken("Hello.", AudioFormat(rate, channels))
+
+
+async def test_finalize_ends_one_utterance_and_opens_the_next() -> None:
+    stage = await Stage.open("synthesize")
+
+    def say(stage: Stage) -> None:
+        stage.text("One.")
+        stage.finalize()
+        stage.finalize()
+        stage.text("Two.")
+        stage.end()
+
+    await work(stage, say)
+    assert [(end.utterance, end.reason) for end in stage.ends] == [(0, "done"), (1, "done")]
+    assert (stage.pcm(0), stage.pcm(1)) == (spoken("One."), spoken("Two."))
+    assert stage.ends[0].sample == len(stage.pcm(0)) // 2
+
+
+async def test_flush_speaks_what_is_there_and_goes_on() -> None:
+    stage = await Stage.open("synthesize")
+
+    async def follow(stage: Stage) -> None:
+        stage.text("One two ")
+        stage.flush()
+        await stage.until(lambda s: len(s.pcm()) >= len(spoken("One two")) - 640)
+        assert stage.ends == []
+        stage.text("three")
+        stage.end()
+
+    await working(stage, follow)
+    assert stage.pcm() == spoken("One two") + spoken("three")
+    assert len(stage.ends) == 1
+
+
+async def test_text_is_committed_when_all_its_audio_is_in_the_log() -> None:
+    stage = await Stage.open("synthesize")
+
+    def say(stage: Stage) -> None:
+        stage.text("One. ", "Two. ", "Three. ")
+        stage.finalize()
+        stage.end()
+
+    await work(stage, say)
+    written = 0
+    for item in stage.down:
+        written += len(getattr(item, "payload", b""))
+        seq = getattr(item, "chars", None)
+        if seq == len("One. "):
+            assert written >= len(spoken("One."))
+    last = stage.marks[-1]
+    assert (last.seq, last.chars, last.restart) == (4, len("One. Two. Three. "), None)
+    assert [mark.seq for mark in stage.marks] == sorted(mark.seq for mark in stage.marks)
+
+
+async def test_the_whole_is_made_first_when_nothing_is_to_be_streamed() -> None:
+    stage = await Stage.open("synthesize", streaming=False)
+
+    async def follow(stage: Stage) -> None:
+        stage.text("One. Two. Three. ")
+        await stage.until(lambda s: s.marks or len(s.down) == 0)
+        assert stage.frames == []
+        stage.end()
+
+    await working(stage, follow)
+    assert stage.pcm() == spoken("One. Two. Three. ")
+
+
+async def test_a_cancel_stops_the_utterance_and_frees_the_next() -> None:
+    stage = await Stage.open("synthesize", bus=small_bus(20_000))
+
+    async def follow(stage: Stage) -> None:
+        stage.text("A long sentence that does not fit the log at all, not by far.")
+        await stage.until(lambda s: len(s.frames) >= 10)
+        stage.cancel(0)
+        await stage.until(lambda s: s.ends)
+        await stage.bus.logs.trim(stage.key, Direction.DOWN, upto=1_000)
+        stage.text("Next.")
+        stage.end()
+
+    await working(stage, follow)
+    first, second = stage.ends
+    assert (first.utterance, first.reason) == (0, "cancelled")
+    assert not any(frame.last for frame in stage.frames if frame.utterance == 0)
+    assert first.sample == len(stage.pcm(0)) // 2
+    assert (second.utterance, second.reason) == (1, "done")
+    assert stage.pcm(1) == spoken("Next.")
+
+
+async def test_a_cancel_reaches_over_a_finalize() -> None:
+    stage = await Stage.open("synthesize")
+
+    def say(stage: Stage) -> None:
+        stage.text("One.")
+        stage.finalize()
+        stage.text("Two.")
+        stage.finalize()
+        stage.text("Three.")
+        stage.cancel(1)
+        stage.end()
+
+    await work(stage, say)
+    assert [(end.utterance, end.reason) for end in stage.ends] == [
+        (0, "cancelled"),
+        (1, "cancelled"),
+        (2, "done"),
+    ]
+    assert stage.pcm() == spoken("Three.")
+
+
+async def test_a_cancel_of_what_is_over_or_not_begun_changes_nothing() -> None:
+    stage = await Stage.open("synthesize")
+
+    async def follow(stage: Stage) -> None:
+        stage.cancel(0)
+        stage.text("One.")
+        stage.finalize()
+        await stage.until(lambda s: s.ends)
+        stage.cancel(0)
+        stage.text("Two.")
+        stage.cancel(0)
+        stage.end()
+
+    await working(stage, follow)
+    assert [end.reason for end in stage.ends] == ["done", "done"]
+    assert stage.marks[-1].seq == stage.seq - 1
+
+
+async def test_text_of_the_cancelled_utterance_that_comes_before_the_cancel_is_dropped() -> None:
+    stage = await Stage.open("synthesize")
+
+    def say(stage: Stage) -> None:
+        stage.text("One. ", "Two. ", "Three. ")
+        stage.cancel(0)
+        stage.end()
+
+    await work(stage, say)
+    assert stage.pcm() == b""
+    assert stage.marks[-1].chars == len("One. Two. Three. ")
+
+
+@pytest.mark.parametrize("text", ["", "   ", "...", "😀 !?"])
+async def test_an_utterance_with_nothing_to_say_fails_and_says_so(text: str) -> None:
+    stage = await Stage.open("synthesize")
+
+    def say(stage: Stage) -> None:
+        stage.text(text)
+        stage.finalize()
+        stage.text("Then.")
+        stage.end()
+
+    await work(stage, say)
+    failed, done = stage.ends
+    assert (failed.reason, failed.code) == ("failed", "unsupported_text")
+    assert "nothing to say" in (failed.message or "")
+    assert done.reason == "done"
+    assert stage.pcm(1) == spoken("Then.")
+
+
+async def test_signs_between_words_are_no_fault() -> None:
+    stage = await Stage.open("synthesize")
+
+    def say(stage: Stage) -> None:
+        stage.text("Hello. ... 😀 ")
+        stage.end()
+
+    await work(stage, say)
+    assert stage.ends[0].reason == "done"
+    assert stage.pcm() != b""
+
+
+async def test_too_long_an_utterance_fails_alone() -> None:
+    stage = await Stage.open("synthesize")
+
+    def say(stage: Stage) -> None:
+        stage.text("word " * 15, "word " * 15, "and more")
+        stage.finalize()
+        stage.text("Short.")
+        stage.end()
+
+    await work(stage, say)
+    failed, done = stage.ends
+    assert (failed.reason, failed.code) == ("failed", "text_too_long")
+    assert done.reason == "done"
+    assert stage.pcm(1) == spoken("Short.")
+
+
+async def test_a_failed_utterance_may_still_be_cancelled() -> None:
+    stage = await Stage.open("synthesize")
+
+    def say(stage: Stage) -> None:
+        stage.text("word " * 30)
+        stage.flush()
+        stage.cancel(0)
+        stage.text("Short.")
+        stage.end()
+
+    await work(stage, say)
+    assert [(end.utterance, end.reason) for end in stage.ends] in (
+        [(0, "failed"), (1, "done")],
+        [(0, "cancelled"), (1, "done")],
+    )
+
+
+async def test_an_engines_refusal_of_the_voice_ends_the_stream() -> None:
+    stage = await Stage.open("synthesize", voice="nobody")
+    stage.text("Hello.")
+    stage.end()
+    async with Running(TONE) as pools:
+        with pytest.raises(UnknownVoice):
+            await synthesis(stage, Router(pools)).run()
+
+
+async def test_audio_is_not_what_a_synthesis_takes() -> None:
+    stage = await Stage.open("synthesize")
+    stage.audio(bytes(640))
+    async with Running(TONE) as pools:
+        with pytest.raises(UnexpectedMessage):
+            await synthesis(stage, Router(pools)).run()
+
+
+async def interrupted(stage: Stage, frames: int) -> Standing:
+    """Have a worker work until it has written `frames` frames, stop it, and read the log."""
+    async with Running(TONE) as pools:
+        task = asyncio.create_task(synthesis(stage, Router(pools)).run())
+        await stage.until(lambda s: len(s.frames) >= frames)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    return await read_standing(stage.bus.logs, stage.key, 2)
+
+
+@pytest.mark.parametrize("log_bytes", [30_000, 45_000, 60_000, 100_000, 140_000])
+@pytest.mark.parametrize("streaming", [True, False])
+async def test_another_worker_goes_on_sample_for_sample(log_bytes: int, streaming: bool) -> None:
+    whole = await Stage.open("synthesize", streaming=streaming)
+
+    def say(stage: Stage) -> None:
+        stage.text("One two three. ", "Four five six, seven ", "eight nine. Ten!")
+        stage.finalize()
+        stage.text("Eleven. Twelve.")
+        stage.end()
+
+    await work(whole, say)
+
+    # The first worker stops where the log is full.
+    stage = await Stage.open("synthesize", bus=small_bus(log_bytes), streaming=streaming)
+    say(stage)
+    standing = await interrupted(stage, 1)
+    assert not standing.over
+    await stage.bus.logs.trim(stage.key, Direction.DOWN, upto=stage.last_mark_entry - 1)
+    async with Running(TONE) as pools:
+        task = asyncio.create_task(synthesis(stage, Router(pools), standing, fence=2).run())
+        await stage.drain()
+        await task
+    await stage.over()
+    assert stage.numbers() == list(range(len(stage.numbers())))
+    assert stage.pcm() == whole.pcm()
+    assert [(e.utterance, e.reason, e.sample) for e in stage.ends] == [
+        (e.utterance, e.reason, e.sample) for e in whole.ends
+    ]
+
+
+async def test_another_worker_does_not_speak_again_what_failed() -> None:
+    stage = await Stage.open("synthesize")
+    stage.text("word " * 30)
+    async with Running(TONE) as pools:
+        task = asyncio.create_task(synthesis(stage, Router(pools)).run())
+        await stage.until(lambda s: s.ends)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        standing = await read_standing(stage.bus.logs, stage.key, 2)
+        stage.text("more of the same")
+        stage.finalize()
+        stage.text("Next.")
+        stage.end()
+        await synthesis(stage, Router(pools), standing, fence=2).run()
+    await stage.over()
+    assert [(end.utterance, end.reason) for end in stage.ends] == [(0, "failed"), (1, "done")]
+    assert stage.pcm() == spoken("Next.")
