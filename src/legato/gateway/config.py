@@ -1,0 +1,65 @@
+"""Settings of a gateway."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from legato.protocol.messages import Heartbeat, Limits
+from legato.protocol.version import DEFAULT_PORT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayConfig:
+    """How a gateway listens and what it allows.
+
+    Attributes:
+        host: Address to bind; 127.0.0.1 keeps it on this machine.
+        port: TCP port; 0 takes a free one.
+        tls_cert: PEM file with the certificate chain; with `tls_key` turns on TLS.
+        tls_key: PEM file with the private key.
+        allowed_origins: Web origins, besides the gateway's own, whose pages may connect. Behind a
+            proxy on the same machine, name the proxy's.
+        resume_window: Seconds that a stream outlives its lost connection.
+        max_message_bytes: Largest WebSocket message.
+        max_connections: Open connections; more are refused with 503.
+        max_streams: Open streams of one connection.
+        max_text_chars: Characters of one utterance.
+        header_timeout: Seconds for a request's header to arrive.
+        idle_timeout: Seconds without a word from a client until it is dropped.
+        slow_timeout: Seconds that a client may refuse to read before it is dropped.
+        drain_timeout: Seconds for open streams to end after a stop was asked for.
+        heartbeat_idle: Seconds between a client's pings while no stream is open.
+        heartbeat_active: Seconds of silence, while one is, until a client pings.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    allowed_origins: tuple[str, ...] = field(default=())
+    resume_window: float = 30.0
+    max_message_bytes: int = 262_144
+    max_connections: int = 10_000
+    max_streams: int = 64
+    max_text_chars: int = 20_000
+    header_timeout: float = 10.0
+    idle_timeout: float = 90.0
+    slow_timeout: float = 15.0
+    drain_timeout: float = 10.0
+    heartbeat_idle: float = 30.0
+    heartbeat_active: float = 2.0
+
+    @property
+    def limits(self) -> Limits:
+        """What is announced in welcome."""
+        return Limits(
+            resume_window=self.resume_window,
+            max_message_bytes=self.max_message_bytes,
+            max_streams=self.max_streams,
+            max_text_chars=self.max_text_chars,
+        )
+
+    @property
+    def heartbeat(self) -> Heartbeat:
+        """What is announced in welcome."""
+        return Heartbeat(idle=self.heartbeat_idle, active=self.heartbeat_active)

@@ -1,0 +1,200 @@
+import asyncio
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from legato.bus.base import Committed, Direction, Restart, StreamKey
+from legato.bus.memory import MemoryBus
+from legato.errors import SessionExpired
+from legato.gateway.relay import Relay
+from legato.protocol.media import AudioFrame
+from legato.protocol.messages import Error, Notice, Text, Transcript, UtteranceEnd
+from legato.session.server_stream import ServerStream
+from legato.telemetry.metrics import REGISTRY
+from tests.unit.gateway.stage import FORMAT, FRAME, Job, echo
+
+KEY = StreamKey("default", "s")
+
+
+class Hearing:
+    """A connection that notes what it is told."""
+
+    def __init__(self) -> None:
+        self.woken = 0
+        self.errors: list[str] = []
+        self.notices: list[str] = []
+
+    def wake(self) -> None:
+        self.woken += 1
+
+    def pass_error(self, stream: ServerStream, message: Error) -> None:
+        self.errors.append(message.code)
+
+    def pass_notice(self, stream: ServerStream, message: Notice) -> None:
+        self.notices.append(message.kind)
+
+    def replaced(self, relay: Relay) -> None:
+        raise AssertionError("nobody resumes here")
+
+
+class Scene:
+    """A relay between a memory bus and a listener."""
+
+    async def open(self) -> "Scene":
+        self.bus = MemoryBus(clock=asyncio.get_running_loop().time)
+        await self.bus.logs.create(KEY, ttl=600.0)
+        self.listener = Hearing()
+        self.moved = 0
+        self.stream = ServerStream(echo(), FORMAT)
+        self.relay = Relay(
+            self.bus, KEY, self.stream, listener=self.listener, moved=self._note_moved
+        )
+        self.job = Job(self.bus, KEY)
+        return self
+
+    def _note_moved(self, relay: Relay) -> None:
+        self.moved += 1
+
+
+async def turn() -> None:
+    await asyncio.sleep(0.001)
+
+
+async def test_entries_of_a_turn_wake_the_listener_once() -> None:
+    scene = await Scene().open()
+    scene.job.play(5)
+    await turn()
+    assert scene.listener.woken == 1
+    assert scene.stream.out.queued == 5
+
+
+async def test_what_is_pushed_is_stored_and_acknowledged() -> None:
+    scene = await Scene().open()
+    scene.relay.push([Text(stream=1, seq=0, text="a"), Text(stream=1, seq=1, text="b")], 0.0)
+    entries = await scene.bus.logs.read(KEY, Direction.UP)
+    assert len(entries) == 1
+
+
+async def test_up_is_trimmed_to_what_no_worker_needs() -> None:
+    scene = await Scene().open()
+    for seq in range(4):
+        scene.relay.push([AudioFrame(FRAME, seq)], 0.0)
+    scene.job.write(Committed(2, upto=960))
+    await turn()
+    assert scene.moved == 1
+    assert scene.relay.take_trims() == {Direction.UP: 3}
+    assert scene.relay.take_trims() == {}
+
+
+async def test_up_is_kept_from_where_another_worker_would_begin() -> None:
+    scene = await Scene().open()
+    for seq in range(4):
+        scene.relay.push([AudioFrame(FRAME, seq)], 0.0)
+    scene.job.write(Committed(3, upto=960, restart=Restart(2)))
+    await turn()
+    assert scene.relay.take_trims() == {Direction.UP: 2}
+
+
+async def test_an_entry_is_trimmed_when_all_of_it_is_done_with() -> None:
+    scene = await Scene().open()
+    scene.relay.push([AudioFrame(FRAME, 0), AudioFrame(FRAME, 1)], 0.0)
+    scene.job.write(Committed(0))
+    await turn()
+    assert scene.relay.take_trims() == {}
+    scene.job.write(Committed(1))
+    await turn()
+    assert scene.relay.take_trims() == {Direction.UP: 1}
+
+
+async def test_down_is_trimmed_to_what_is_acknowledged_and_stays_from_the_last_mark_on() -> None:
+    scene = await Scene().open()
+    scene.job.play(3, mark=True)  # entries 1 to 3, each with a mark
+    scene.job.play(3, first=3)  # 4 to 6
+    await turn()
+    scene.relay.acknowledged(4)
+    assert scene.relay.take_trims() == {Direction.DOWN: 2}
+    scene.job.play(1, first=6, mark=True)
+    await turn()
+    assert scene.relay.take_trims() == {Direction.DOWN: 5}
+
+
+async def test_without_a_mark_down_stays_whole() -> None:
+    scene = await Scene().open()
+    scene.job.play(5)
+    await turn()
+    scene.relay.acknowledged(4)
+    assert scene.relay.take_trims() == {}
+
+
+async def test_the_numbered_entry_before_a_mark_on_its_own_stays() -> None:
+    scene = await Scene().open()
+    scene.job.play(3)
+    scene.job.write(Committed(-1))
+    await turn()
+    scene.relay.acknowledged(2)
+    assert scene.relay.take_trims() == {Direction.DOWN: 2}
+
+
+async def test_a_mark_before_all_entries_holds_nothing_up() -> None:
+    scene = await Scene().open()
+    scene.job.write(Committed(-1))
+    await turn()
+    scene.relay.acknowledged(-1)
+    assert scene.relay.take_trims() == {}
+
+
+async def test_all_that_a_worker_writes_is_relayed() -> None:
+    scene = await Scene().open()
+    scene.job.write(
+        AudioFrame(FRAME, 0, last=True),
+        UtteranceEnd(seq=1, utterance=0, reason="done"),
+        Transcript(seq=2, kind="final", text="hello"),
+        Notice(kind="queued"),
+    )
+    await turn()
+    assert scene.stream.out.queued == 3
+    assert scene.listener.notices == ["queued"]
+
+
+async def test_the_last_word_waits_for_a_client_that_is_away_and_news_do_not() -> None:
+    scene = await Scene().open()
+    scene.relay.listener = None
+    scene.job.write(Notice(kind="queued"), Error(code="engine_failed"))
+    await turn()
+    assert scene.relay.fault is not None
+    assert scene.relay.fault.code == "engine_failed"
+    assert scene.listener.woken == 0
+
+
+async def test_a_log_that_is_gone_is_the_last_word() -> None:
+    scene = await Scene().open()
+    await scene.bus.logs.delete(KEY)
+    await turn()
+    assert scene.listener.errors == [SessionExpired.code]
+
+
+async def test_a_closed_relay_hears_no_more() -> None:
+    scene = await Scene().open()
+    scene.relay.close()
+    scene.job.play(1)
+    await turn()
+    assert scene.listener.woken == 0
+
+
+def seconds(registry: CollectorRegistry, direction: str) -> float:
+    return registry.get_sample_value("legato_audio_seconds_total", {"direction": direction}) or 0.0
+
+
+async def test_audio_is_counted_in_seconds_each_way() -> None:
+    scene = await Scene().open()
+    before = [seconds(REGISTRY, direction) for direction in ("up", "down")]
+    scene.job.play(50)
+    await turn()
+    sent: list[str | bytes] = []
+    scene.stream.take_frames(sent, asyncio.get_running_loop().time(), room_bytes=1_000_000)
+    assert len(sent) == 50
+    scene.stream.received_upto = 32_000
+    scene.relay.count_audio()
+    scene.relay.count_audio()
+    after = [seconds(REGISTRY, direction) for direction in ("up", "down")]
+    assert [b - a for a, b in zip(before, after, strict=True)] == pytest.approx([2.0, 1.0])
