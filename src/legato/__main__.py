@@ -1,0 +1,5 @@
+"""`python -m legato` is `legato`."""
+
+from legato.cli import main
+
+main()

@@ -1,0 +1,200 @@
+"""`legato say`: text in, a WAV file, a pipe or a loudspeaker out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Annotated, Final
+
+import typer
+
+from legato.audio import AudioChunk, AudioFormat
+from legato.cli.exits import BadUsage
+from legato.cli.extras import need
+from legato.cli.loop import run
+from legato.cli.options import CaFile, Engine, Insecure, Json, Language, Url
+from legato.cli.output import WavOutput
+from legato.cli.pipes import STDIN, STDOUT, is_terminal, stdin
+from legato.cli.progress import Progress
+from legato.cli.target import Target
+from legato.cli.texts import piped, portions
+from legato.client.client import Client
+from legato.client.options import SpeakOptions
+from legato.client.sources import TextSource
+from legato.client.speech import Speech
+from legato.errors import BadAudio, UnsupportedText
+
+FILE_PACE: Final = 1000.0
+"""Multiples of real time at which audio for a file may come."""
+
+Sink = Callable[[AudioChunk], Awaitable[None]]
+
+Text = Annotated[str, typer.Argument(help="What to say; - reads it from standard input.")]
+Output = Annotated[
+    str | None, typer.Option("--output", "-o", help="WAV file to write; - for standard output.")
+]
+Play = Annotated[bool, typer.Option("--play", help="Play it as it comes.")]
+VoiceName = Annotated[str | None, typer.Option("--voice", help="`legato voices` lists them.")]
+Speed = Annotated[float, typer.Option(min=0.5, max=2.0, help="Speaking rate.")]
+Rate = Annotated[int, typer.Option("--rate", help="Sample rate in Hz.")]
+Depth = Annotated[
+    float, typer.Option(min=0.0, max=30.0, help="Seconds held back before --play starts.")
+]
+Whole = Annotated[
+    bool, typer.Option("--no-stream", help="Synthesize all of it before any audio is sent.")
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saying:
+    """What one `legato say` does.
+
+    Attributes:
+        text: What to say.
+        request: The rest of what is asked for.
+        format: Of the audio.
+        output: WAV file, - for standard output, or None.
+        play: Whether to play it.
+        depth: Seconds held back before playing starts.
+        quiet: No progress.
+    """
+
+    text: TextSource
+    request: SpeakOptions
+    format: AudioFormat
+    output: str | None
+    play: bool
+    depth: float
+    quiet: bool
+
+
+def say(
+    text: Text,
+    output: Output = None,
+    play: Play = False,
+    voice: VoiceName = None,
+    engine: Engine = None,
+    language: Language = None,
+    speed: Speed = 1.0,
+    sample_rate: Rate = 24_000,
+    depth: Depth = 0.1,
+    no_stream: Whole = False,
+    as_json: Json = False,
+    url: Url = None,
+    ca_file: CaFile = None,
+    insecure: Insecure = False,
+) -> None:
+    """Say a text."""
+    request: SpeakOptions = {
+        "voice": voice,
+        "engine": engine,
+        "language": language,
+        "speed": speed,
+        "sample_rate": sample_rate,
+        "streaming": not no_stream,
+        "pace": None if play else FILE_PACE,
+    }
+    output = _output(output, play=play, as_json=as_json)
+    saying = Saying(
+        text=_text(text),
+        request=request,
+        format=AudioFormat(sample_rate),
+        output=output,
+        play=play,
+        depth=depth,
+        quiet=as_json or output == STDOUT,
+    )
+    target = Target(url, ca_file=ca_file, insecure=insecure, quiet=saying.quiet)
+    report = run(_say(saying, target))
+    if as_json:
+        typer.echo(json.dumps(report))
+
+
+def _text(text: str) -> TextSource:
+    if text == STDIN:
+        return piped(stdin())
+    if not text.strip():
+        raise UnsupportedText("there is no text to say")
+    return text
+
+
+def _output(output: str | None, *, play: bool, as_json: bool) -> str | None:
+    if play:
+        need("audio")
+    if output == STDOUT and as_json:
+        raise BadUsage("--json and audio cannot both go to standard output; give -o FILE")
+    if output == STDOUT and is_terminal():
+        raise BadUsage("audio would garble this terminal; give -o FILE, or pipe it: | aplay")
+    if output is None and not play and not as_json:
+        if is_terminal():
+            raise BadUsage("where to? Give -o FILE, or --play, or pipe it: legato say … | aplay")
+        return STDOUT
+    if output not in {None, STDOUT} and PurePath(output).suffix.lower() not in {"", ".wav"}:
+        raise BadUsage(f"-o {output}: only WAV is written; choose a name that ends in .wav")
+    return output
+
+
+async def _say(saying: Saying, target: Target) -> dict[str, object]:
+    began = time.monotonic()
+    async with AsyncExitStack() as outputs:
+        sinks = await _open_sinks(saying, outputs)
+        async with target.client("synthesize") as client:
+            return await _receive(saying, client, sinks, began)
+
+
+async def _receive(
+    saying: Saying, client: Client, sinks: list[Sink], began: float
+) -> dict[str, object]:
+    digest = hashlib.sha256()
+    samples = 0
+    progress = Progress("said", shown=not saying.quiet)
+
+    def end() -> None:
+        speech.finalize()
+
+    async with client.speak(portions(saying.text, end), **saying.request) as speech:
+        with progress:
+            async for chunk in speech:
+                for sink in sinks:
+                    await sink(chunk)
+                digest.update(chunk.pcm)
+                samples += chunk.samples
+                progress.show(speech.stats.audio)
+    if not speech.intact:
+        raise BadAudio("what came is not what the server sent (digests differ); try again")
+    return {
+        **_report(speech),
+        "wall_s": round(time.monotonic() - began, 4),
+        "samples": samples,
+        "sample_rate": saying.format.sample_rate,
+        "sha256": digest.hexdigest(),
+    }
+
+
+async def _open_sinks(saying: Saying, outputs: AsyncExitStack) -> list[Sink]:
+    sinks: list[Sink] = []
+    if saying.output is not None:
+        wav = await outputs.enter_async_context(WavOutput(saying.output, saying.format))
+        sinks.append(wav.write)
+    if saying.play:
+        from legato.client.devices import Loudspeaker  # needs the audio extra
+
+        loudspeaker = Loudspeaker(saying.format, depth=saying.depth)
+        await outputs.enter_async_context(loudspeaker)
+        sinks.append(loudspeaker.write)
+    return sinks
+
+
+def _report(speech: Speech) -> dict[str, object]:
+    stats = speech.stats
+    return {
+        "first_audio_s": None if stats.first_audio is None else round(stats.first_audio, 4),
+        "audio_s": round(stats.audio, 4),
+        "stalls": stats.stalls,
+        "intact": speech.intact,
+    }

@@ -1,0 +1,119 @@
+"""`legato serve`, `legato gateway` and `legato worker`: what runs until it is stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from legato.cli.extras import need
+from legato.cli.loop import run
+from legato.cli.options import ConfigFile
+
+if TYPE_CHECKING:
+    from legato.settings import Settings
+
+Host = Annotated[str | None, typer.Option(help="Address to bind [default: 127.0.0.1].")]
+Port = Annotated[int | None, typer.Option(help="TCP port [default: 8440]; 0: a free one.")]
+BusUrl = Annotated[
+    str | None, typer.Option("--bus", help="Bus between gateways and workers [default: memory:].")
+]
+TlsCert = Annotated[Path | None, typer.Option(help="PEM file with the certificate; turns on TLS.")]
+TlsKey = Annotated[Path | None, typer.Option(help="PEM file with its private key.")]
+LogLevel = Annotated[str | None, typer.Option(help="debug, info, warning or error.")]
+
+GATEWAYS_AND_WORKERS: Final = "gateways and workers in processes of their own need"
+
+
+def serve(
+    host: Host = None,
+    port: Port = None,
+    bus: BusUrl = None,
+    processes: Annotated[int, typer.Option(min=1, help="Gateway processes on the port.")] = 1,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    log_level: LogLevel = None,
+    config: ConfigFile = None,
+) -> None:
+    """Serve speech: WebSocket and HTTP on one port, engines beside it."""
+    settings = _settings(config, bus, log_level, _gateway_flags(host, port, tls_cert, tls_key))
+    check_processes(settings.bus.url, processes)
+    _run(settings)
+
+
+def gateway(
+    host: Host = None,
+    port: Port = None,
+    bus: BusUrl = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    log_level: LogLevel = None,
+    config: ConfigFile = None,
+) -> None:
+    """Serve clients alone: WebSocket and HTTP; workers on the same bus do the work."""
+    settings = _settings(config, bus, log_level, _gateway_flags(host, port, tls_cert, tls_key))
+    _need_shared(settings.bus.url, GATEWAYS_AND_WORKERS)
+    _run(settings, worker=False)
+
+
+def worker(bus: BusUrl = None, log_level: LogLevel = None, config: ConfigFile = None) -> None:
+    """Run engines alone, for the gateways on the same bus."""
+    settings = _settings(config, bus, log_level, {})
+    _need_shared(settings.bus.url, GATEWAYS_AND_WORKERS)
+    _run(settings, gateway=False)
+
+
+def check_processes(url: str, processes: int) -> None:
+    """Check that so many gateway processes can share the bus.
+
+    Raises:
+        BadSettings: If not, or if there is no such bus.
+    """
+    from legato.cli.buses import is_shared
+    from legato.settings import BadSettings
+
+    shared = is_shared(url)
+    if processes > 1 and not shared:
+        _need_shared(url, f"{processes} gateway processes need")
+    if processes > 1:
+        raise BadSettings(
+            f"{processes} gateway processes on one port are not served by this version; start"
+            " `legato gateway` on a port for each, behind a proxy"
+        )
+
+
+def _need_shared(url: str, what: str) -> None:
+    from legato.cli.buses import need_shared
+
+    need_shared(url, what)
+
+
+def _gateway_flags(
+    host: str | None, port: int | None, tls_cert: Path | None, tls_key: Path | None
+) -> dict[str, Any]:
+    return {
+        "host": host,
+        "port": port,
+        "tls_cert": None if tls_cert is None else str(tls_cert),
+        "tls_key": None if tls_key is None else str(tls_key),
+    }
+
+
+def _settings(
+    config: Path | None, bus: str | None, log_level: str | None, gateway_flags: dict[str, Any]
+) -> Settings:
+    need("server")
+    from legato.settings import load
+    from legato.telemetry.logs import configure
+
+    flags = {"gateway": gateway_flags, "bus": {"url": bus}, "log": {"level": log_level}}
+    settings = load(file=config, flags=flags).settings
+    configure(settings.log.format, settings.log.level)
+    return settings
+
+
+def _run(settings: Settings, *, gateway: bool = True, worker: bool = True) -> None:
+    from legato.cli.lifetime import serve_until_stopped
+
+    run(serve_until_stopped(settings, gateway=gateway, worker=worker))

@@ -1,0 +1,1 @@
+"""The client: connections that heal, streams that go on, audio and text as async iterators."""

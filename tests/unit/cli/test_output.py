@@ -1,0 +1,103 @@
+import asyncio
+import io
+import os
+import sys
+import threading
+import wave
+from pathlib import Path
+
+import pytest
+
+from legato.audio import AudioChunk, AudioFormat
+from legato.cli.exits import BadUsage
+from legato.cli.output import WavOutput, WriterThread
+from legato.cli.pipes import CannotWrite, forget_stdout, is_terminal, stdin, stdout
+from tests.unit.client.fakes import first
+
+FORMAT = AudioFormat(8_000)
+CHUNK = AudioChunk(b"\1\0" * 160, FORMAT)
+
+
+async def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "x.wav"
+    async with WavOutput(str(path), FORMAT) as output:
+        await output.write(CHUNK)
+        assert not path.exists()
+
+    with wave.open(str(path)) as file:
+        assert file.readframes(1_000) == CHUNK.pcm
+
+
+async def test_a_block_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    output = WavOutput(str(tmp_path / "x.wav"), FORMAT)
+    await output.__aenter__()
+    await output.write(CHUNK)
+
+    await output.__aexit__(KeyError, KeyError(), None)
+
+    assert os.listdir(tmp_path) == []  # noqa: PTH208  (in a loop, where Path is not to be used)
+
+
+@pytest.mark.parametrize(
+    ("name", "cause"), [("no/such/x.wav", "No such file or directory"), (".", "Is a directory")]
+)
+async def test_a_place_that_cannot_be_written_is_named(
+    tmp_path: Path, name: str, cause: str
+) -> None:
+    with pytest.raises(CannotWrite, match=cause) as caught:
+        await WavOutput(str(tmp_path / name), FORMAT).__aenter__()
+
+    assert str(tmp_path) in caught.value.message
+
+
+async def test_a_thread_does_one_thing_after_the_other() -> None:
+    thread = WriterThread()
+    done: list[int] = []
+
+    await asyncio.gather(*(thread.do(lambda n=n: done.append(n)) for n in range(20)))  # type: ignore[misc]  # bound early
+    with pytest.raises(ZeroDivisionError):
+        await thread.do(lambda: 1 // 0)
+    thread.end()
+
+    assert done == list(range(20))
+
+
+async def test_blocked_work_blocks_nobody_and_may_be_abandoned() -> None:
+    thread, go_on = WriterThread(), threading.Event()
+    waiting = await first(thread.do(lambda: go_on.wait(10)))
+    assert not waiting.done()
+
+    waiting.cancel()
+    go_on.set()
+
+    assert await thread.do(lambda: "next") == "next"
+    thread.end()
+
+
+def test_closed_streams_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    monkeypatch.setattr(sys, "stdout", None)
+
+    with pytest.raises(BadUsage, match="standard input is closed"):
+        stdin()
+    with pytest.raises(CannotWrite, match="standard output is closed"):
+        stdout()
+    assert not is_terminal()
+
+
+def test_streams_are_used_without_their_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw))
+
+    assert stdin() is stdout() is raw
+
+
+def test_a_closed_pipe_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        stream.write("nobody reads this")
+        forget_stdout()
+        stream.flush()

@@ -1,0 +1,197 @@
+import dataclasses
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from legato.settings import (
+    ENV_PREFIX,
+    FILE_NAME,
+    MASK,
+    BadSettings,
+    Loaded,
+    Settings,
+    load,
+    sections,
+)
+from legato.worker.config import DEFAULT_ENGINES, EngineSpec
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory, and no settings from outside."""
+    monkeypatch.chdir(tmp_path)
+    for variable in ("LEGATO_GATEWAY__PORT", "LEGATO_CLIENT__URL"):
+        monkeypatch.delenv(variable, raising=False)
+    return tmp_path
+
+
+def origins(loaded: Loaded) -> dict[str, str]:
+    return {one.name: one.origin for one in loaded.in_force if one.origin != "default"}
+
+
+def write(text: str, name: str = FILE_NAME) -> Path:
+    path = Path(name)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_without_a_word_everything_is_as_declared() -> None:
+    loaded = load()
+
+    assert loaded.settings == Settings()
+    assert origins(loaded) == {}
+    names = {
+        f"{name}.{f.name}" for name, kind in sections().items() for f in dataclasses.fields(kind)
+    }
+    assert {one.name for one in loaded.in_force} == names
+
+
+def test_flags_beat_variables_beat_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    write('[gateway]\nport = 1\nhost = "file"\nmax_streams = 3\n')
+    monkeypatch.setenv("LEGATO_GATEWAY__PORT", "2")
+    monkeypatch.setenv("LEGATO_GATEWAY__HOST", "variable")
+
+    loaded = load(flags={"gateway": {"port": 3, "host": None}, "bus": {"url": None}})
+
+    gateway = loaded.settings.gateway
+    assert (gateway.port, gateway.host, gateway.max_streams) == (3, "variable", 3)
+    assert origins(loaded) == {
+        "gateway.port": "flag",
+        "gateway.host": "environment",
+        "gateway.max_streams": "file",
+    }
+
+
+def test_a_file_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("[gateway]\nport = 1\n")
+    path = write("[gateway]\nport = 2\n", "other.toml")
+
+    assert load().settings.gateway.port == 1
+    assert load(file=path).settings.gateway.port == 2
+
+
+def test_lists_are_read_from_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    write('[[worker.engines]]\nkind = "recognize"\nname = "tone"\nslots = 4\n')
+    monkeypatch.setenv("LEGATO_GATEWAY__ALLOWED_ORIGINS", '["https://a"]')
+
+    settings = load().settings
+
+    assert [(spec.kind.value, spec.name, spec.slots) for spec in settings.worker.engines] == [
+        ("recognize", "tone", 4)
+    ]
+    assert settings.gateway.allowed_origins == ("https://a",)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "[gateway]\nprot = 1\n",
+            "file: gateway.prot is not a setting; did you mean gateway.port?",
+        ),
+        ("[gatway]\nport = 1\n", "file: gatway is not a setting; did you mean gateway?"),
+        ("[xyz]\n", "file: xyz is not a setting; see docs/configuration.md"),
+        ("gateway = 5\n", "file: gateway is a section, not a value"),
+        ('[gateway]\nport = "many"\n', "file: gateway.port: Input should be a valid integer"),
+        ("[gateway]\nport = 70000\n", "file: gateway.port must be 0 to 65535, not 70000"),
+        ("[gateway]\ndrain_timeout = -1\n", "file: gateway.drain_timeout must be 0 or more"),
+        ("[gateway]\ndrain_timeout = inf\n", "file: gateway.drain_timeout must be 0 or more"),
+        ("[client]\nrate = 0\n", "rate must be above 0"),
+        ("[[worker.engines]]\nkind = 'sing'\nname = 'a'\n", "file: worker.engines.0.kind: "),
+        ("[[worker.engines]]\nkind = 'recognize'\n", "file: worker.engines.0.name: "),
+        ("[gateway\n", "settings file legato.toml: "),
+    ],
+)
+def test_what_cannot_be_is_refused_by_its_name(text: str, sentence: str) -> None:
+    write(text)
+
+    with pytest.raises(BadSettings) as caught:
+        load()
+
+    assert sentence in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "sentence"),
+    [
+        ("LEGATO_GATEWAY__PROT", "1", "environment: gateway.prot is not a setting"),
+        ("LEGATO_GATWAY__PORT", "1", "LEGATO_GATWAY__PORT is not a setting"),
+        ("LEGATO_GATEWAY__PORT", "many", "environment: gateway.port: "),
+        ("LEGATO_GATEWAY__ALLOWED_ORIGINS", "a,b", "gateway.allowed_origins must be JSON"),
+        ("LEGATO_GATEWAY", "nonsense", 'environment: error parsing value for field "gateway"'),
+        ("LEGATO_GATEWAY", "5", "environment: gateway is a section"),
+    ],
+)
+def test_variables_are_held_to_the_same(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, sentence: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+
+    with pytest.raises(BadSettings) as caught:
+        load()
+
+    assert sentence in caught.value.message
+
+
+def test_variables_that_others_set_are_let_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEGATO_PORT_8440_TCP", "tcp://10.0.0.1:8440")
+    monkeypatch.setenv("LEGATO_SERVICE_HOST", "10.0.0.1")
+
+    assert load().settings == Settings()
+
+
+def test_a_file_that_cannot_be_read_is_named(place: Path) -> None:
+    (place / "bytes.toml").write_bytes(b"\xff\xfe")
+
+    with pytest.raises(BadSettings, match=r"missing\.toml is not there"):
+        load(file=place / "missing.toml")
+    with pytest.raises(BadSettings, match=r"bytes\.toml: .*utf-8"):
+        load(file=place / "bytes.toml")
+    with pytest.raises(BadSettings, match="cannot be read: Is a directory"):
+        load(file=place)
+
+
+def test_a_secret_is_used_but_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEGATO_CLIENT__KEY", "open-sesame")
+
+    loaded = load()
+
+    assert loaded.settings.client.key == "open-sesame"
+    shown = {one.name: one.shown for one in loaded.in_force}
+    assert shown["client.key"] == json.dumps(MASK)
+    assert "open-sesame" not in repr(loaded.in_force)
+
+
+def test_values_are_shown_as_json() -> None:
+    shown = {one.name: one.shown for one in load().in_force}
+
+    assert (shown["gateway.host"], shown["gateway.port"]) == ('"127.0.0.1"', "8440")
+    assert (shown["gateway.allowed_origins"], shown["client.ca_file"]) == ("[]", "-")
+    first = json.loads(shown["worker.engines"])[0]
+    assert first == {"kind": "synthesize", "name": "hibari", "processes": 1}
+
+
+def test_the_example_holds_every_setting_with_its_default() -> None:
+    text = (ROOT / "legato.example.toml").read_text(encoding="utf-8")
+    lines = [line.removeprefix("# ") for line in text.splitlines()]
+    given = [line for line in lines if line.startswith("[") or " = " in line]
+    filled = [line for line in given if not line.endswith("= ...")]
+
+    assert tomllib.loads(text) == {name: {} for name in sections()}
+    write("\n".join(line for line in filled if line[0].islower() or line.startswith("[")))
+    loaded = load()
+    assert loaded.settings == Settings()
+    assert len(loaded.in_force) == len([line for line in given if line[0] != "["])
+    assert loaded.settings.worker.engines == DEFAULT_ENGINES
+    assert isinstance(loaded.settings.worker.engines[0], EngineSpec)
+
+
+def test_every_section_is_documented() -> None:
+    assert ENV_PREFIX == "LEGATO_"
+    for kind in sections().values():
+        assert kind.__doc__
+        assert all(f"{field.name}: " in kind.__doc__ for field in dataclasses.fields(kind))
