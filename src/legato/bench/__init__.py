@@ -1,0 +1,1 @@
+"""Benchmarks: the system measured from outside, against bounds, in one run with its peers."""

@@ -1,0 +1,69 @@
+from pathlib import Path
+
+import pytest
+
+from legato.bench.benchmark import Setup
+from legato.bench.catalog import ALL, UnknownBenchmark, chosen
+
+PROMISED = {
+    "serve.ready": 3.0,
+    "speak.first_audio.p50": 0.090,
+    "speak.first_audio.p99": 0.200,
+    "listen.final.p50": 0.250,
+    "listen.final.p99": 0.500,
+    "listen.endpoint.p50": 0.250,
+    "listen.endpoint.p99": 0.500,
+    "listen.word_errors": 5,
+    "echo.cpu.vs_bare": 2.0,
+    "echo.cpu.vs_pipecat": 0.5,
+    "session.frame": 12.0,
+    "echo.latency.p99": 0.010,
+    "echo.latency.lost": 0,
+    "cancel.silence": 0.050,
+    "cancel.slot": 0.200,
+    "idle.memory": 40.0,
+}
+"""The bounds that were agreed on; a benchmark may not loosen its own."""
+
+
+def test_every_promised_bound_is_measured_and_no_other() -> None:
+    bounds = {figure.name: figure.bound for one in ALL for figure in one.figures}
+    assert {name: bound for name, bound in bounds.items() if bound is not None} == PROMISED
+
+
+def test_a_figure_belongs_to_one_benchmark_and_begins_with_its_name() -> None:
+    names = [figure.name for one in ALL for figure in one.figures]
+    assert len(names) == len(set(names))
+
+
+def test_no_name_means_all_in_order() -> None:
+    assert chosen([]) == list(ALL)
+
+
+def test_names_choose_in_the_order_of_the_catalog() -> None:
+    names = [one.name for one in chosen(["wire", "echo.latency.p99", "session.frame"])]
+    assert names == ["session.frame", "echo.latency", "wire.protobuf"]
+
+
+def test_an_unknown_name_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(UnknownBenchmark, match=r"'ecko'; there are .*echo\.cpu"):
+        chosen(["wire", "ecko"])
+
+
+def test_all_of_them_are_bounded_in_time() -> None:
+    assert all(0 < one.timeout <= 360 for one in ALL)
+
+
+@pytest.mark.parametrize("name", ["session.frame", "wire.protobuf"])
+async def test_what_needs_no_server_is_measured_at_once(name: str) -> None:
+    (benchmark,) = chosen([name])
+    rows = await benchmark.run(Setup(quick=True, tell=lambda _: None))
+    assert not benchmark.served
+    assert {row.name for row in rows if row.value} == {one.name for one in benchmark.figures}
+
+
+def test_the_page_has_a_place_for_the_table() -> None:
+    from legato.bench.page import with_table
+
+    page = Path(__file__).parents[3] / "docs" / "benchmarks.md"
+    assert "| row |" in with_table(page.read_text("utf-8"), "| row |")

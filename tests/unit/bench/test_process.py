@@ -1,0 +1,31 @@
+import sys
+
+import pytest
+
+from legato.bench.process import ServerFailed, server
+
+pytestmark = pytest.mark.integration
+
+ANSWERS = (
+    "print('on ws://127.0.0.1:8440, ready', flush=True); input_ = __import__('time').sleep(60)"
+)
+
+
+async def test_a_server_is_found_by_what_it_prints_and_ended_with_the_block() -> None:
+    async with server([sys.executable, "-c", ANSWERS], ready=b"ready") as running:
+        assert running.url == "ws://127.0.0.1:8440"
+        assert running.http == "http://127.0.0.1:8440"
+        assert running.ready_after > 0
+
+
+async def test_a_program_that_is_not_there_is_named() -> None:
+    with pytest.raises(ServerFailed, match="no-such-program cannot be run: No such file"):
+        async with server(["no-such-program"], ready=b"ready"):
+            pass
+
+
+@pytest.mark.parametrize("program", ["print('no luck')", "print('ready, but where?')"])
+async def test_a_server_that_does_not_start_is_told_with_its_words(program: str) -> None:
+    with pytest.raises(ServerFailed, match="did not start; it said: "):
+        async with server([sys.executable, "-c", program], ready=b"ready"):
+            pass
