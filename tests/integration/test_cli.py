@@ -371,13 +371,19 @@ def devices(place: Path) -> dict[str, str]:
     return {"PYTHONPATH": str(folder)}
 
 
+def sounding(pcm: bytes) -> list[int]:
+    """The samples that are not silence."""
+    return [sample for sample in memoryview(pcm).cast("h") if sample]
+
+
 def test_say_plays_every_sample(tone_server: Server, place: Path, devices: dict[str, str]) -> None:
     args = ("say", "One. Two. Three.", "--play", "-o", "x.wav", "--url", tone_server.url)
     done = run_legato(*args, cwd=place, env=devices)
 
     heard = (place / "heard.pcm").read_bytes()
     assert (done.returncode, done.stderr) == (0, b"")
-    assert pcm_of(place / "x.wav").strip(b"\0") == heard.strip(b"\0")
+    # On a busy machine an underrun puts silence in between; nothing is lost or played twice.
+    assert sounding(pcm_of(place / "x.wav")) == sounding(heard)
 
 
 def test_ctrl_c_ends_the_microphone_and_the_last_words_are_written(

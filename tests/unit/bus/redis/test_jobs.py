@@ -171,3 +171,16 @@ async def test_a_hint_wakes_who_waits_for_that_engine() -> None:
     await desk.asked()
     desk.servers.answer([encode_job(job()), b"77", 1])
     assert await claim is not None
+
+
+async def test_who_has_waited_longest_asks_first(bus: RedisBus) -> None:
+    first, second = (
+        asyncio.create_task(bus.jobs.claim(TONE, name, lease=5, wait=60)) for name in ("a", "b")
+    )
+    await arrive(lambda: bus.counts()["waiting_workers"] == 2 and bus.counts()["claims"] == 0)
+    await bus.jobs.submit(job())
+    claim = await asyncio.wait_for(first, 5)
+    assert claim is not None
+    assert claim.holder == "a"
+    second.cancel()
+    await asyncio.wait([second])
