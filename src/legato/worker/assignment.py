@@ -74,6 +74,7 @@ class Assignment:
         writer = self._logs.writer(self._job.key, Direction.DOWN, fence=self._claim.fence)
         try:
             await self._work(writer)
+            await writer.settle()  # a job that is finished is never delivered again
         except GONE:
             return "gone"
         except BusUnavailable:
