@@ -139,3 +139,7 @@ def test_the_level_is_rms_relative_to_full_scale() -> None:
 @pytest.mark.parametrize("silence", [b"", bytes(640)])
 def test_silence_has_no_level(silence: bytes) -> None:
     assert level_dbfs(silence) == -math.inf
+
+
+def test_a_chunk_has_the_rate_of_its_format() -> None:
+    assert AudioChunk(b"", AudioFormat(22_050)).sample_rate == 22_050

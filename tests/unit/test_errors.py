@@ -147,3 +147,8 @@ def test_errors_pass_between_processes(error: LegatoError) -> None:
     back = pickle.loads(pickle.dumps(error))
     assert (type(back), back.code, back.message) == (type(error), error.code, error.message)
     assert (back.facts(), back.remote) == (error.facts(), error.remote)
+
+
+def test_a_fact_that_a_class_does_not_have_is_refused() -> None:
+    with pytest.raises(TypeError, match="Overloaded has no fact 'expected'"):
+        Overloaded(expected=3)
