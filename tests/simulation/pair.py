@@ -67,10 +67,15 @@ class Gateway:
     Args:
         step: Seconds that a frame takes the application.
         reliable: Whether links keep order and lose nothing.
+
+    Attributes:
+        parrots: The application of each stream.
+        accepted: How many streams were begun.
     """
 
     def __init__(self, *, step: float, reliable: bool) -> None:
         self.parrots: dict[str, Parrot] = {}
+        self.accepted = 0
         self._step = step
         self._reliable = reliable
         self._streams: dict[str, Parked] = {}
@@ -128,6 +133,7 @@ class Gateway:
         if parked is None:
             stream = session.accept(number, engine="parrot", voice=None, now=now)
             if stream is not None:
+                self.accepted += 1
                 self.parrots[name] = Parrot(stream, step=self._step)
                 self._streams[name] = Parked(self.parrots[name], session)
         elif parked.parrot.stream.acquainted:

@@ -128,6 +128,14 @@ def test_a_client_that_is_not_heard_of_is_given_up() -> None:
     assert server.next_timer(100.0) == math.inf
 
 
+def test_what_streams_wait_for_is_done_in_time() -> None:
+    server = greeted_server(reliable=False)
+    accept(server, start_of()).relay_frame(AudioFrame(PCM, 0))
+    first = server.take_frames(1.0)
+    server.handle_timer(3.0)
+    assert first[0] in server.take_frames(3.0)
+
+
 # strikes
 
 
