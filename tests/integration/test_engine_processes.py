@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -262,6 +263,72 @@ async def test_a_process_that_is_killed_is_replaced() -> None:
         for pid in before - others:
             os.kill(pid, signal.SIGKILL)
         await eventually(lambda: bool(children() - before))
+        assert await spoken_by(worker, "a") == spoken("Fine again.")
+
+
+async def test_a_call_of_a_process_that_is_killed_is_begun_again() -> None:
+    others = children()
+    async with working(OBEDIENT) as worker:
+        stage = await stream(worker, "synthesize", "obedient", "a")
+        stage.text("sleep")
+        stage.end()
+        await asyncio.sleep(0.3)
+        (pid,) = children() - others
+        os.kill(pid, signal.SIGKILL)
+        await stage.until(lambda s: any(isinstance(item, Notice) for item in s.down))
+        assert stage.last_word is None
+
+
+async def test_a_call_that_has_its_process_killed_fails_and_others_live_on() -> None:
+    pcm = noise(2.0)
+    async with working(ATTENTIVE) as worker:
+        innocent = await stream(worker, "recognize", "attentive", "a")
+        innocent.frames_of(pcm[: 640 * 75])
+        await innocent.until(lambda s: len(s.texts) >= 7)
+        guilty = await stream(worker, "recognize", "attentive", "b")
+        guilty.audio(b"\xfe\x7f" * 1_600)
+        await guilty.over()
+        assert isinstance(guilty.last_word, Error)
+        assert guilty.last_word.code == "engine_failed"
+        assert "died 4 times" in guilty.last_word.message
+        innocent.frames_of(pcm[640 * 75 :])
+        innocent.end()
+        await innocent.over()
+    assert isinstance(innocent.last_word, StreamEnd)
+    assert [text.text for text in innocent.finals] == final_texts(pcm)
+
+
+async def test_a_process_that_is_stopped_while_its_call_waits_is_replaced() -> None:
+    pcm = noise(1.0)
+    others = children()
+    async with working(ATTENTIVE, timeout=0.5) as worker:
+        stage = await stream(worker, "recognize", "attentive", "a")
+        stage.frames_of(pcm[:16_000])
+        await stage.until(lambda s: s.texts)
+        await asyncio.sleep(0.3)
+        (pid,) = children() - others
+        os.kill(pid, signal.SIGSTOP)
+        stage.frames_of(pcm[16_000:])
+        stage.end()
+        await stage.over()
+    assert isinstance(stage.last_word, StreamEnd)
+    assert [text.text for text in stage.finals] == final_texts(pcm)
+
+
+async def test_a_process_that_cannot_be_made_is_tried_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    others = children()
+    async with working(OBEDIENT) as worker:
+        (pid,) = children() - others
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1]))
+        try:
+            os.kill(pid, signal.SIGKILL)
+            await eventually(lambda: caplog.text.count("did not start") >= 2)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        assert "Too many open files" in caplog.text
         assert await spoken_by(worker, "a") == spoken("Fine again.")
 
 

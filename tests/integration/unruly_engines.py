@@ -1,6 +1,7 @@
 """Engines that misbehave, for engine processes to load."""
 
 import os
+import signal
 import time
 from collections.abc import Iterable, Iterator
 from ctypes import PyDLL
@@ -19,7 +20,7 @@ def info(name: str, kind: EngineKind = EngineKind.SYNTHESIZE) -> EngineInfo:
 
 
 class Obedient:
-    """Speaks as `tone` does, and does what it reads: "abort", "hold", "raise"."""
+    """Speaks as `tone` does, and does what it reads: "abort", "hold", "sleep", "raise"."""
 
     info = info("obedient")
 
@@ -111,7 +112,10 @@ class Patient:
 
 
 class Attentive:
-    """Recognizes as `tone` does; aborts on a loud chunk, holds the lock on a loud negative one."""
+    """Recognizes as `tone` does; aborts on a loud chunk, holds the lock on a loud negative one.
+
+    On a chunk that is nearly as loud it dies as a process does that takes too much memory.
+    """
 
     info = info("attentive", EngineKind.RECOGNIZE)
 
@@ -133,6 +137,8 @@ class Attentive:
         for chunk in audio:
             if chunk.pcm[:2] == b"\xff\x7f":
                 os.abort()
+            if chunk.pcm[:2] == b"\xfe\x7f":
+                os.kill(os.getpid(), signal.SIGKILL)
             if chunk.pcm[:2] == b"\x00\x80":
                 PyDLL(None).sleep(30)
             yield chunk

@@ -20,7 +20,7 @@ from typing import Final
 from legato.audio import AudioChunk, AudioFormat
 from legato.engines.base import EngineInfo, EngineKind
 from legato.engines.installation import add_command, is_checkout, package_file, version
-from legato.engines.markup import spoken
+from legato.engines.markup import letters_of, spoken, unread
 from legato.errors import EngineFailed, EngineUnavailable, UnknownVoice, UnsupportedText
 from legato.speech import SynthesisRequest, Voice
 from legato.speech.scripts import Script, is_speakable, runs, script_of, unspeakable
@@ -162,7 +162,7 @@ class Espeak:
     def _speak(
         self, library: _Library, chosen: str | None, speed: float, piece: str
     ) -> Iterator[bytes]:
-        foreign = unspeakable(piece, self.info.scripts) or unread_kanji(piece)
+        foreign = unspeakable(piece, self.info.scripts) or unread_kanji(piece) or unread(piece)
         if foreign:
             raise UnsupportedText(f"espeak cannot speak {foreign!r}", characters=foreign)
         parts = list(chain.from_iterable(map(bounded, runs(spoken(piece)))))
@@ -174,7 +174,9 @@ class Espeak:
             last = number == len(parts)
             pcm = library.speak(part, voice=voice, speed=speed, pause=last)
             if not pcm:
-                raise EngineFailed(f"espeak made no sound of {part[:40]!r}")
+                raise UnsupportedText(
+                    f"espeak made no sound of {part[:40]!r}", characters=letters_of(part)
+                )
             yield pcm
 
 

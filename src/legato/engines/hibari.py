@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from legato.audio import AudioChunk, AudioFormat, to_int16
 from legato.engines.base import EngineInfo, EngineKind
 from legato.engines.installation import require, version
-from legato.engines.markup import spoken
+from legato.engines.markup import letters_of, spoken, unread
+from legato.engines.onnx import without_telemetry
 from legato.errors import (
-    EngineFailed,
     EngineTimeout,
     EngineUnavailable,
     UnknownVoice,
@@ -125,6 +125,7 @@ class Hibari:
             raise UnknownVoice(f"hibari has no voice {name!r} here, only {', '.join(known)}")
         with self._loading:
             if name not in self._loaded:
+                without_telemetry()
                 from hibari import Hibari as Network
 
                 network = Network(name, threads=1)
@@ -136,7 +137,7 @@ class Hibari:
         self, voice: Any, request: SynthesisRequest, piece: str
     ) -> Iterator[NDArray[np.int16]]:
         """Yield the audio of a piece, which depends on its text, voice, speed and seed alone."""
-        if foreign := unspeakable(piece, _SCRIPTS):
+        if foreign := unspeakable(piece, _SCRIPTS) or unread(piece):
             raise UnsupportedText(f"hibari cannot speak {foreign!r}", characters=foreign)
         text = spoken(piece)
         noise = np.random.default_rng((request.seed, zlib.crc32(text.encode())))
@@ -148,7 +149,9 @@ class Hibari:
             samples += len(audio)
             yield to_int16(trimmed(audio, pause_after(phonemes)))
         if not samples and is_speakable(text):
-            raise EngineFailed(f"hibari made no sound of {text[:40]!r}")
+            raise UnsupportedText(
+                f"hibari made no sound of {text[:40]!r}", characters=letters_of(text)
+            )
 
     def _call(
         self, voice: Any, phonemes: str, speed: float, noise: np.random.Generator
@@ -192,9 +195,15 @@ def _phonemes(voice: Any, line: str) -> str:
     """
     from hibari.g2p.normalize import normalize
 
-    tokens = voice.g2p.phonemize_tokens(voice.g2p.tokenize(normalize(line)))
-    words = (_word(voice, token) + " " * bool(token.whitespace) for token in tokens)
-    return "".join(words).strip()
+    try:
+        tokens = voice.g2p.phonemize_tokens(voice.g2p.tokenize(normalize(line)))
+        words = (_word(voice, token) + " " * bool(token.whitespace) for token in tokens)
+        return "".join(words).strip()
+    except (TypeError, ValueError, LookupError) as error:
+        # It trips over some rare combinations of signs (hibari 0.2.1).
+        raise UnsupportedText(
+            f"hibari cannot read {line[:40]!r}", characters=letters_of(line)
+        ) from error
 
 
 def _word(voice: Any, token: Any) -> str:
@@ -203,8 +212,9 @@ def _word(voice: Any, token: Any) -> str:
         return str(token.phonemes or "")
     phonemes = str(voice.g2p(" ".join(_PARTS.findall(token.text))))
     if not phonemes:
-        characters = "".join(char for char in dict.fromkeys(token.text) if is_speakable(char))
-        raise UnsupportedText(f"hibari has no sound for {token.text!r}", characters=characters)
+        raise UnsupportedText(
+            f"hibari has no sound for {token.text!r}", characters=letters_of(token.text)
+        )
     return phonemes
 
 

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from fractions import Fraction
+from itertools import islice
 from typing import Final
+
+from legato.speech.scripts import is_speakable
 
 LONGEST_WORD: Final = 40
 """Characters after which a run without white space is broken; longer ones are no words."""
@@ -37,14 +41,14 @@ _UNSEEN: Final = frozenset({"Cc", "Cn", "Co", "Cs"})
 
 _EMOJI: Final = re.compile(
     "["
-    "\u2600-\u27bf"  # miscellaneous symbols, dingbats
+    "\u2600-\u2775\u2794-\u27bf"  # miscellaneous symbols, dingbats, but no ❶ to ➓
     "\u2b00-\u2bff"  # stars, arrows as pictures
     "\U0001f000-\U0001f0ff\U0001f1e6-\U0001faff"  # pictures and flags
     "\u200d\u20e3\ufe0e\ufe0f"  # what joins and varies them
     "\U000e0020-\U000e007f"  # tags of flags
     "]+"
 )
-_KNOWN_SIGNS: Final = frozenset("²³¹½¼¾ªº™…")
+_KNOWN_SIGNS: Final = frozenset("²³½¼¾ªº™…")
 """Signs that have a reading of their own, other than that of what they are composed of."""
 
 
@@ -62,14 +66,37 @@ def spoken(text: str) -> str:
     return _BLANKS.sub(" ", text).strip()
 
 
+def letters_of(text: str, *, limit: int = 20) -> str:
+    """Return the distinct letters and numerals of `text`, at most `limit` of them."""
+    return "".join(islice(filter(is_speakable, dict.fromkeys(text)), limit))
+
+
+def unread(text: str) -> str:
+    """Return the distinct letters and numerals of `text` that `spoken` leaves nothing of.
+
+    They are codes that are kept for a script but not assigned, and marks which alone are nothing.
+    Such a text is to be refused: who wrote it expects to hear it, as nobody does of emoji.
+    """
+    remains = str.strip if is_speakable(spoken(text)) else is_speakable
+    return "".join(c for c in dict.fromkeys(text) if is_speakable(c) and not remains(_plain(c)))
+
+
 def _plain(char: str) -> str:
-    """Return a character as engines know it: ⅓ as 1/3, ㎏ as kg, a control as a space."""
-    if (char.isascii() and char.isprintable()) or char == "\n":
+    """Return a character as engines know it: ⅓ as 1/3, ㎏ as kg, ❶ as 1, a control as a space."""
+    if (char.isascii() and char.isprintable()) or char == "\n" or char in _KNOWN_SIGNS:
         return char
-    if unicodedata.category(char) in _UNSEEN:
+    kind = unicodedata.category(char)
+    if kind in _UNSEEN:
         return " "
     composed = unicodedata.decomposition(char)
-    if not composed.startswith("<") or char in _KNOWN_SIGNS:
-        return char
+    if not composed.startswith("<"):
+        return f" {_value(char)} " if kind == "No" else char
     plain = unicodedata.normalize("NFKC", char).replace("\u2044", "/")
+    if composed.startswith("<circle>"):
+        return f" {plain} "
     return f" {plain}" if composed.startswith("<fraction>") else plain
+
+
+def _value(char: str) -> Fraction:
+    """Return what a numeral that is no digit stands for; its text is "9" or "1/64"."""
+    return Fraction(unicodedata.numeric(char)).limit_denominator(1_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -9,6 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from legato.engines.installation import require
+
+
+def without_telemetry() -> None:
+    """Keep ONNX Runtime, which is imported after this, from reporting its use to its makers.
+
+    From 1.32 on it looks a host up and leaves files in the folders for caches and temporary files,
+    unless told not to.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # noqa: TID251  (its library reads it)
 
 
 class Network:
@@ -28,6 +38,7 @@ class Network:
 
     def __init__(self, path: Path, *, threads: int = 1) -> None:
         require("onnxruntime", extra="voices")
+        without_telemetry()
         import onnxruntime
 
         options = onnxruntime.SessionOptions()

@@ -33,6 +33,9 @@ from legato.worker.takeover import Standing, read_standing
 GONE: Final = (SessionExpired, SessionReplaced)
 """The stream was deleted, or is another worker's now: there is nobody to tell."""
 
+PATIENCE: Final = 4
+"""Deaths of its engine that a stream survives as a bystander, for one that it is suspected of."""
+
 log = logger("legato.worker.assignment")
 
 
@@ -93,20 +96,21 @@ class Assignment:
                 f"given up: {self._claim.deliveries - 1} workers did not finish this stream"
             )
         audio = AudioFormat(self._job.start.sample_rate, self._job.start.channels)
-        standing = Standing()
-        if self._claim.deliveries > 1:
-            standing = await read_standing(self._logs, self._job.key, audio.sample_bytes)
-        for attempt in range(self._config.max_redos + 1):
+        # Also a first delivery may be of a stream that another worker began and gave back.
+        standing = await read_standing(self._logs, self._job.key, audio.sample_bytes)
+        limit, suspected = self._config.max_redos + 1, 0
+        for attempt in range(limit * PATIENCE):
             if standing.over:
                 return
             try:
                 await self._attempt(writer, standing, audio, redo=bool(attempt))
                 return
-            except EngineLost:
+            except EngineLost as lost:
                 self._log.warning("engine lost, the stream goes on elsewhere", attempt=attempt)
-        raise EngineFailed(
-            f"{self._job.engine} died {self._config.max_redos + 1} times. {EngineFailed.advice}"
-        )
+                suspected += not lost.bystander
+                if suspected == limit:
+                    break
+        raise EngineFailed(f"{self._job.engine} died {attempt + 1} times. {EngineFailed.advice}")
 
     def _attempt(
         self, writer: LogWriter, standing: Standing, audio: AudioFormat, *, redo: bool
@@ -125,13 +129,19 @@ class Assignment:
                 down=down,
                 standing=standing,
                 router=self._router,
-                max_text_chars=self._config.max_text_chars,
+                config=self._config,
                 clock=clock,
             ).run()
         if self._recognizer is None:
             raise UnexpectedMessage(f"{job.engine} cannot {job.start.task}")
         return Recognition(
-            job, logs=logs, down=down, standing=standing, pool=self._recognizer, clock=clock
+            job,
+            logs=logs,
+            down=down,
+            standing=standing,
+            pool=self._recognizer,
+            idle_release=self._config.idle_release,
+            clock=clock,
         ).run()
 
     def _fail(self, writer: LogWriter, error: LegatoError) -> str:

@@ -31,7 +31,16 @@ Request = SynthesisRequest | RecognitionRequest
 
 
 class EngineLost(Exception):
-    """The engine's process died, and not through this call: the work can be done again."""
+    """The engine's process died, and this call is not proved guilty: the work can be done again.
+
+    Attributes:
+        bystander: Whether this call is proved innocent: it was not inside the engine, or another
+            was seen to crash it.
+    """
+
+    def __init__(self, message: str, *, bystander: bool = False) -> None:
+        super().__init__(message)
+        self.bystander = bystander
 
 
 class EngineRefused(EngineUnavailable):
@@ -58,7 +67,8 @@ class EngineCall:
         clock: Monotonic seconds.
 
     Attributes:
-        progress_at: When input was last given or taken, or output given.
+        progress_at: When it began, last took input or gave output, or rightly waited.
+        sent: Commands sent to the engine since it began.
         closed: Whether nobody wants its outputs any more.
         finished: Whether the engine has let go of its slot.
         given_up: Whether it failed before the engine let go.
@@ -70,6 +80,7 @@ class EngineCall:
         self.number = number
         self.slot = slot
         self.progress_at = clock()
+        self.sent = 0
         self.closed = False
         self.finished = False
         self.given_up = False
@@ -81,6 +92,11 @@ class EngineCall:
         self._error: Exception | None = None
         self._arrived = asyncio.Event()
         self._taken = asyncio.Event()
+
+    @property
+    def has_taken_all(self) -> bool:
+        """Whether the engine has taken all input that it was given."""
+        return self._untaken <= 0
 
     async def feed(self, piece: str | bytes) -> None:
         """Give input, waiting while the engine is too far behind; ignored after `close`.
@@ -96,13 +112,12 @@ class EngineCall:
             raise self._error
         if not self._over:
             self._untaken += len(piece)
-            self.progress_at = self._clock()
-            self._send(_feed(self.number, piece))
+            self._tell(_feed(self.number, piece))
 
     def end(self) -> None:
         """Say that no more input follows."""
         if not self._over:
-            self._send(EndInput(self.number))
+            self._tell(EndInput(self.number))
 
     def close(self) -> None:
         """Stop: nothing more comes out, and the slot is free as soon as the engine lets go."""
@@ -112,7 +127,7 @@ class EngineCall:
         self._outputs.clear()
         self._stop()
         if not self.finished:
-            self._send(Abandon(self.number))
+            self._tell(Abandon(self.number))
 
     def __aiter__(self) -> EngineCall:
         return self
@@ -127,7 +142,7 @@ class EngineCall:
             await self._arrived.wait()
         output = self._outputs.popleft()
         if isinstance(output, Sound) and not self.finished:
-            self._send(Grant(self.number, len(output.pcm)))
+            self._tell(Grant(self.number, len(output.pcm)))
         return output
 
     def receive(self, output: CallOutput) -> None:
@@ -159,6 +174,10 @@ class EngineCall:
         if not self._over:
             self._error = error
         self._stop()
+
+    def _tell(self, command: CallInput) -> None:
+        self.sent += 1
+        self._send(command)
 
     def _stop(self) -> None:
         self._over = True

@@ -47,19 +47,24 @@ class WorkerConfig:
             among them: who wants speech must not get tones.
         recognizers: The same for recognition.
         echo_slots: Echo streams at once.
+        max_streams: Streams of one engine that are held at once, speaking or not. Only while it
+            speaks or listens does a stream take one of the engine's slots.
+        idle_release: Seconds after which a stream gives its slot back, if a recognition hears
+            nothing new or the audio of a synthesis is not taken; it goes on when there is more.
         engine_timeout: Seconds that a call may stay inside its engine without taking input or
             giving output; then its process is replaced.
         load_timeout: Seconds that an engine may take to load and warm up.
-        slot_timeout: Seconds that a call may wait for a free slot.
+        slot_timeout: Seconds that a call may wait for a free slot; then its stream is refused.
         restart_delay: Seconds before the second restart in a row; doubles with each. The first is
             at once.
         max_restart_delay: Bound of that, in seconds.
-        max_redos: Times that a stream is begun again after its engine's process died without its
-            fault.
+        max_redos: Times that a stream is begun again after its engine's process died while the
+            stream was inside it; four times as often if it was not.
         max_deliveries: Workers that may die of one job before it is given up.
         lease: Seconds until the bus gives a silent worker's jobs to another.
         renew_every: Seconds between renewals.
         claim_wait: Seconds that one request for a job waits at the bus.
+        claim_pause: Seconds between looks for jobs while no slot is free: other workers' chance.
         announce_every: Seconds between renewals of the engines' records.
         record_ttl: Seconds that a record outlives its last renewal.
         max_text_chars: Characters of one utterance.
@@ -69,6 +74,8 @@ class WorkerConfig:
     synthesizers: tuple[str, ...] = ("hibari", "espeak")
     recognizers: tuple[str, ...] = ("moonshine",)
     echo_slots: int = 1_000
+    max_streams: int = 1_000
+    idle_release: float = 5.0
     engine_timeout: float = 10.0
     load_timeout: float = 300.0
     slot_timeout: float = 10.0
@@ -79,6 +86,7 @@ class WorkerConfig:
     lease: float = 2.0
     renew_every: float = 0.5
     claim_wait: float = 5.0
+    claim_pause: float = 0.2
     announce_every: float = 2.0
     record_ttl: float = 6.0
     max_text_chars: int = 20_000

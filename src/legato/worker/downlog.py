@@ -105,6 +105,11 @@ class DownLog:
         """Add news."""
         self._items.append(notice)
 
+    def queued(self, place: int) -> None:
+        """Say at once that the stream waits for its engine, at this place of the line."""
+        self.notice(Notice(kind="queued", position=place, message="all slots are taken"))
+        self.write()
+
     def commit(self, mark: Committed) -> None:
         """Add a mark; it lands in the same entry as what it is about."""
         self._items.append(mark)

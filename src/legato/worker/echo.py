@@ -17,7 +17,11 @@ from legato.worker.tail import Tail
 from legato.worker.takeover import Standing
 
 MARK_FRAMES: Final = 10
-"""Frames for one mark."""
+"""Frames for one mark, if they are not longer than this:"""
+
+MARK_SECONDS: Final = 0.5
+"""Seconds of audio for one mark. Credit comes with marks: a client may stop and wait for it long
+before its tenth frame, if its frames are long."""
 
 log = logger("legato.worker.echo")
 
@@ -39,7 +43,9 @@ class Echo:
         committed = standing.committed
         restart = committed.restart or Restart(committed.seq + 1, standing.utterance)
         self._writer = writer
-        self._sample_bytes = AudioFormat(job.start.sample_rate, job.start.channels).sample_bytes
+        audio = AudioFormat(job.start.sample_rate, job.start.channels)
+        self._sample_bytes = audio.sample_bytes
+        self._mark_samples = audio.samples(MARK_SECONDS)
         self._first_seq = restart.seq
         # What was written after the last mark is made again, and not written again.
         self._skip = standing.entries_since
@@ -48,11 +54,17 @@ class Echo:
         self._utterance = restart.utterance
         self._said_samples = restart.samples
         self._up_seq = committed.seq
-        self._unmarked = 0
+        self._unmarked = self._unmarked_samples = 0
         self._ended = False
         self._error: Exception | None = None
         self._due = asyncio.Event()
-        self._tail = Tail(logs, job.key, deliver=self._deliver, failed=self._fail)
+        self._tail = Tail(
+            logs,
+            job.key,
+            first_seq=self._first_seq,
+            deliver=self._deliver,
+            failed=self._fail,
+        )
 
     async def run(self) -> None:
         """Work until the client says that no more audio comes.
@@ -88,7 +100,7 @@ class Echo:
         except Exception as error:  # noqa: BLE001  top of a callback: a bug ends the stream
             log.critical("echo failed", trace=trace_of(error))
             self._fail(Internal())
-        if self._unmarked >= MARK_FRAMES:
+        if self._unmarked >= MARK_FRAMES or self._unmarked_samples >= self._mark_samples:
             self._due.set()
 
     def _append(self, out: list[Item]) -> None:
@@ -109,6 +121,7 @@ class Echo:
         self._said_samples += samples
         self._up_seq = frame.seq
         self._unmarked += 1
+        self._unmarked_samples += samples
         if frame.last:
             self._end_utterance(out)
 
@@ -150,7 +163,7 @@ class Echo:
     def _mark(self) -> None:
         if self._ended:
             return
-        self._unmarked = 0
+        self._unmarked = self._unmarked_samples = 0
         restart = Restart(self._up_seq + 1, self._utterance, samples=self._said_samples)
         self._writer.append((Committed(self._up_seq, upto=self._sample, restart=restart),))
 

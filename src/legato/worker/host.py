@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from legato.engines.base import EngineInfo
+from legato.engines.onnx import without_telemetry
 from legato.errors import LegatoError
 from legato.worker.board import Board
 from legato.worker.frames import (
@@ -136,6 +137,7 @@ def main(arguments: list[str]) -> None:
     """
     parent, link_fd, board_fd, report_fd, slots = map(int, arguments)
     die_with(parent)
+    without_telemetry()
     # Ctrl-C goes to the whole process group; the worker decides when its engines end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Standard output belongs to the command that started the worker.

@@ -22,7 +22,7 @@ class Inbox:
         logs: Of the bus.
         key: The stream.
         first_seq: Items below are not delivered: they are done with.
-        cancelled: Called at once when a cancel arrives, before its turn.
+        interrupted: Called at once when a cancel arrives, before its turn, and when no more comes.
         clock: Monotonic seconds.
         bound: Items held before the log is left to hold them.
     """
@@ -33,19 +33,19 @@ class Inbox:
         key: StreamKey,
         *,
         first_seq: int = 0,
-        cancelled: Callable[[], None] = lambda: None,
+        interrupted: Callable[[], None] = lambda: None,
         clock: Callable[[], float],
         bound: int = BOUND,
     ) -> None:
         self._first_seq = first_seq
-        self._cancelled = cancelled
+        self._interrupted = interrupted
         self._clock = clock
         self._bound = bound
         self._items: deque[tuple[Item, float]] = deque()
         self._cancels: deque[int] = deque()
         self._error: Exception | None = None
         self._arrived = asyncio.Event()
-        self._tail = Tail(logs, key, deliver=self._deliver, failed=self.fail)
+        self._tail = Tail(logs, key, first_seq=first_seq, deliver=self._deliver, failed=self.fail)
 
     async def next(self) -> tuple[Item, float]:
         """Return the next item and when it came.
@@ -69,6 +69,16 @@ class Inbox:
         """Tell whether a cancel that has come, but not had its turn, concerns `utterance`."""
         return any(cancelled >= utterance for cancelled in self._cancels)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether `next` would wait."""
+        return not self._items and self._error is None
+
+    @property
+    def failed(self) -> bool:
+        """Whether `next` raises."""
+        return self._error is not None
+
     def check(self) -> None:
         """Raise what `next` would raise, if that is an error."""
         if self._error is not None:
@@ -79,6 +89,7 @@ class Inbox:
         if self._error is None:
             self._error = error
             self._arrived.set()
+            self._interrupted()
 
     def close(self) -> None:
         """Follow no longer."""
@@ -98,5 +109,5 @@ class Inbox:
         if len(self._items) >= self._bound:
             self._tail.close()
         if cancelled:
-            self._cancelled()
+            self._interrupted()
         self._arrived.set()

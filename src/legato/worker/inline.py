@@ -104,7 +104,7 @@ class InlineHost:
         self._board = NoBoard(slots)
         self._watch = Watch(
             self._calls,
-            self._board.state,
+            self._board,
             timeout=self._config.engine_timeout,
             clock=self._loop.time,
         )

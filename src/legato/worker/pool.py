@@ -15,6 +15,7 @@ from legato.telemetry.metrics import ENGINE_LOSSES, ENGINE_PROCESSES
 from legato.worker.calls import EngineCall, EngineLost, EngineRefused, Request
 from legato.worker.config import EngineSpec, WorkerConfig
 from legato.worker.inline import InlineHost
+from legato.worker.line import Queued, WaitingLine, untold
 from legato.worker.process import EngineProcess
 
 STEADY: Final = 60.0
@@ -85,7 +86,7 @@ class EnginePool:
         self._config = config
         self._changed = changed
         self._hosts: list[Host] = []
-        self._waiting: list[asyncio.Future[None]] = []
+        self._line = WaitingLine()
         self._settled = asyncio.Event()
         self._ready = asyncio.Event()
         if self.reason is not None:
@@ -111,6 +112,11 @@ class EnginePool:
         inline = self.info is not None and self.info.inline and self.spec.target is None
         return 1 if inline else self.spec.processes
 
+    @property
+    def has_free_slot(self) -> bool:
+        """Whether a call would be opened without a wait."""
+        return not self._line and any(host.free for host in self._hosts)
+
     async def settled(self) -> None:
         """Wait until the engine is ready, or known to be unavailable."""
         await self._settled.wait()
@@ -126,22 +132,27 @@ class EnginePool:
                 for _ in range(self._host_count):
                     group.create_task(self._keep())
 
-    async def open(self, request: Request) -> EngineCall:
-        """Begin a call on the host with most free slots, waiting for one if need be.
+    async def open(self, request: Request, *, queued: Queued = untold) -> EngineCall:
+        """Begin a call on the host with most free slots, waiting for its turn if need be.
+
+        Args:
+            request: What to do.
+            queued: Told of the call's place while it waits.
 
         Raises:
             EngineUnavailable: If the engine cannot be used, or was not restarted in time.
             Overloaded: If no slot became free in time.
         """
+
+        def attempt() -> EngineCall | None:
+            if self.reason is not None:
+                raise EngineUnavailable(self.reason)
+            host = max(self._hosts, key=lambda host: host.free, default=None)
+            return host.open(request) if host is not None and host.free else None
+
         try:
             async with asyncio.timeout(self._config.slot_timeout):
-                while True:
-                    if self.reason is not None:
-                        raise EngineUnavailable(self.reason)
-                    host = max(self._hosts, key=lambda host: host.free, default=None)
-                    if host is not None and host.free:
-                        return host.open(request)
-                    await self._wait()
+                return await self._line.stand(attempt, queued=queued)
         except TimeoutError as error:
             if not self._hosts:
                 raise EngineUnavailable(
@@ -152,19 +163,8 @@ class EnginePool:
                 retry_after=self._config.slot_timeout,
             ) from error
 
-    async def _wait(self) -> None:
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiter)
-        try:
-            await waiter
-        finally:
-            if waiter in self._waiting:
-                self._waiting.remove(waiter)
-
     def _wake(self) -> None:
-        for waiter in self._waiting:
-            if not waiter.done():
-                waiter.set_result(None)
+        self._line.wake()
 
     def _make_host(self) -> Host:
         if self.info is not None and self.info.inline and self.spec.target is None:

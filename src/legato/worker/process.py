@@ -84,7 +84,7 @@ class EngineProcess:
 
         Raises:
             EngineRefused: If the engine says that it cannot be loaded.
-            EngineLost: If the process died or did not get ready in time.
+            EngineLost: If the process could not be made, died or did not get ready in time.
         """
         try:
             await self._spawn()
@@ -92,6 +92,9 @@ class EngineProcess:
         except TimeoutError as error:
             await self.stop()
             raise EngineLost(f"not loaded within {self._config.load_timeout:g} s") from error
+        except OSError as error:  # no descriptor, no memory, no process left
+            await self.stop()
+            raise EngineLost(f"has no process: {error.strerror or error}") from error
         except BaseException:
             await self.stop()
             raise
@@ -155,7 +158,7 @@ class EngineProcess:
         self._calls = CallTable(slots, self._send, self._loop.time, freed=self._freed)
         self._watch = Watch(
             self._calls,
-            self._board.state,
+            self._board,
             timeout=self._config.engine_timeout,
             clock=self._loop.time,
         )
@@ -195,21 +198,38 @@ class EngineProcess:
         """Take note that the process has closed its socket: it is dead, or will be at once."""
         self._stop_looking()
         self._kill()
-        for call in self._calls.clear():
-            call.fail(self._verdict(call))
+        calls = self._calls.clear()
+        crashed = {call.number for call in calls if self._crashed(call)}
+        for call in calls:
+            call.fail(self._verdict(call, crashed))
         if not self._loaded.done():
             self._loaded.set_exception(EngineLost("died while loading"))
             self._loaded.exception()  # nobody may be waiting for it any more
         if not self._lost.done():
             self._lost.set_result(self._cause or "crash")
 
-    def _verdict(self, call: EngineCall) -> Exception:
-        """Return what a call fails with whose process died: was it the one that did it?"""
-        board, slot = self._board, call.slot
-        accused = board is not None and not self._cause and board.state(slot) is SlotState.INSIDE
-        if board is None or not accused or board.crashed(slot) is False:
-            return EngineLost(f"the process of {self._spec.name} died")
-        return EngineFailed(f"{self._spec.name} crashed. {EngineFailed.advice}")
+    def _verdict(self, call: EngineCall, crashed: set[int]) -> Exception:
+        """Return what a call fails with whose process died: was it the one that did it?
+
+        A process that is killed, say for want of memory, leaves no report: nobody is accused, and
+        those that were inside the engine are suspects.
+        """
+        if call.number in crashed:
+            return EngineFailed(f"{self._spec.name} crashed. {EngineFailed.advice}")
+        bystander = bool(crashed) or not self._is_inside(call)
+        return EngineLost(f"the process of {self._spec.name} died", bystander=bystander)
+
+    def _crashed(self, call: EngineCall) -> bool:
+        board = self._board
+        return (
+            board is not None
+            and not self._cause
+            and self._is_inside(call)
+            and board.crashed(call.slot) is True
+        )
+
+    def _is_inside(self, call: EngineCall) -> bool:
+        return self._board is not None and self._board.state(call.slot) is SlotState.INSIDE
 
     def _refuse(self, reply: Unavailable) -> None:
         if reply.trace:

@@ -48,15 +48,18 @@ class Run:
     Args:
         call: The engine's.
         start: Position of its first sample in the stream.
+        now: When it begins, in monotonic seconds.
 
     Attributes:
+        active_at: When audio last came or the engine last said something.
         end: Position after its last sample so far.
         gathered: Audio not handed over yet.
         reader: Writes down what the engine says.
         shown: Last partial written.
     """
 
-    def __init__(self, call: EngineCall, start: int) -> None:
+    def __init__(self, call: EngineCall, start: int, now: float) -> None:
+        self.active_at = now
         self.call = call
         self.start = start
         self.end = start
@@ -67,6 +70,7 @@ class Run:
 
     def gather(self, pcm: bytes, samples: int, arrived: float) -> None:
         """Add audio that came at `arrived`."""
+        self.active_at = max(self.active_at, arrived)
         self.gathered += pcm
         self.end += samples
         self._arrivals.append((self.end, arrived))
@@ -84,12 +88,16 @@ class Run:
 class Recognition:
     """Does one recognition job, from its start or from the last sample that was committed.
 
+    While no audio comes, others have the engine's slot. What was not final then is read and heard
+    again when there is more, as after a take-over.
+
     Args:
         job: What to do.
         logs: Of the bus.
         down: To write to.
         standing: Where the stream stands.
         pool: The engine.
+        idle_release: Seconds without audio after which the engine's slot is given back.
         clock: Monotonic seconds.
     """
 
@@ -101,27 +109,37 @@ class Recognition:
         down: DownLog,
         standing: Standing,
         pool: EnginePool,
+        idle_release: float,
         clock: Callable[[], float],
     ) -> None:
         self._job = job
         self._down = down
+        self._logs = logs
         self._pool = pool
+        self._idle_release = idle_release
         self._clock = clock
         self._audio = AudioFormat(job.start.sample_rate, job.start.channels)
         self._hand_over_bytes = self._audio.samples(HAND_OVER) * self._audio.sample_bytes
-        self._done = committed = standing.committed
+        self._done = standing.committed
+        self._run: Run | None = None
+        self._opening: asyncio.Task[EngineCall] | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        """Read on from what is done with."""
+        committed = self._done
         # Counted here: clients of the articles' protocol number their frames, not their samples.
         self._position = committed.upto - (committed.restart.samples if committed.restart else 0)
         self._seq_end = self._position
         self._frames: deque[tuple[int, int]] = deque()
         self._is_open = committed.restart is not None
-        self._run: Run | None = None
+        self._unheard = False
         self._inbox = Inbox(
-            logs,
-            job.key,
-            first_seq=standing.first_seq,
-            cancelled=self._interrupt,
-            clock=clock,
+            self._logs,
+            self._job.key,
+            first_seq=committed.trim_seq + 1,
+            interrupted=self._interrupt,
+            clock=self._clock,
         )
 
     async def run(self) -> None:
@@ -134,11 +152,32 @@ class Recognition:
         try:
             ended = False
             while not ended:
-                item, arrived = await self._inbox.next()
+                item, arrived = await self._next()
                 ended = await self._obey(item, arrived)
         finally:
             self._inbox.close()
             self._drop_run()
+
+    async def _next(self) -> tuple[Item, float]:
+        while self._run is not None and self._inbox.is_empty:
+            left = self._run.active_at + self._idle_release - self._clock()
+            if not self._run.call.has_taken_all:
+                left = self._idle_release  # it may have a final to say
+            if left <= 0:
+                self._drop_run()
+                self._unheard = self._position > self._done.upto
+                break
+            try:
+                async with asyncio.timeout(left):
+                    return await self._inbox.next()
+            except TimeoutError:
+                continue
+        item, arrived = await self._inbox.next()
+        if not self._unheard:
+            return item, arrived
+        self._inbox.close()
+        self._begin()
+        return await self._inbox.next()
 
     async def _obey(self, item: Item, arrived: float) -> bool:
         match item:
@@ -182,12 +221,15 @@ class Recognition:
         run = self._run
         if run is None:
             run = self._run = await self._begin_run(start)
+        if run is None:
+            return
         run.gather(pcm, self._audio.samples_in(pcm), arrived)
         if len(run.gathered) >= self._hand_over_bytes:
             await self._hand_over(run)
             await self._down.room()
 
-    async def _begin_run(self, start: int) -> Run:
+    async def _begin_run(self, start: int) -> Run | None:
+        """Return a new run, or None if it became vain while it waited for a slot."""
         wanted = self._job.start
         endpointing = wanted.endpointing
         request = RecognitionRequest(
@@ -199,9 +241,27 @@ class Recognition:
             hotwords=tuple(wanted.hotwords),
             options=wanted.options,
         )
-        run = Run(await self._pool.open(request), start)
+        call = await self._open(request)
+        if call is None:
+            return None
+        run = Run(call, start, self._clock())
         run.reader = asyncio.create_task(self._read(run))
         return run
+
+    async def _open(self, request: RecognitionRequest) -> EngineCall | None:
+        opening = asyncio.create_task(self._pool.open(request, queued=self._down.queued))
+        self._opening = opening
+        try:
+            await asyncio.wait((opening,))
+        except asyncio.CancelledError:
+            opening.cancel()
+            await asyncio.wait((opening,))
+            if not opening.cancelled() and opening.exception() is None:
+                opening.result().close()
+            raise
+        finally:
+            self._opening = None
+        return None if opening.cancelled() else opening.result()
 
     async def _hand_over(self, run: Run) -> None:
         pcm = bytes(run.gathered)
@@ -261,6 +321,7 @@ class Recognition:
     async def _read(self, run: Run) -> None:
         try:
             async for output in run.call:
+                run.active_at = self._clock()
                 self._write_down(run, output)
         except (LegatoError, EngineLost) as error:
             self._inbox.fail(error)
@@ -278,7 +339,7 @@ class Recognition:
             if not heard.final and heard.text == run.shown:
                 return
             run.shown = "" if heard.final else heard.text
-            message = self._message(run, heard)
+            message = _message(run, heard, self._audio, self._down.utterance, self._clock())
             self._down.transcript(message)
             if heard.final:
                 if message.decoding_delay is not None:
@@ -288,35 +349,12 @@ class Recognition:
             else:
                 self._down.write()
 
-    def _message(self, run: Run, heard: speech.Transcript) -> Transcript:
-        """Say `heard`, whose positions count from the run's start, in those of the stream."""
-        end = min(run.start + heard.end, run.end)
-        offset = self._audio.seconds(run.start)
-        arrival = run.arrival(end)
-        return Transcript(
-            kind="final" if heard.final else "partial",
-            text=heard.text,
-            utterance=self._down.utterance,
-            start=min(run.start + heard.start, end),
-            end=end,
-            words=[
-                WordTimes(
-                    text=word.text,
-                    start=round(word.start + offset, 3),
-                    end=round(word.end + offset, 3),
-                    confidence=word.confidence,
-                )
-                for word in heard.words
-            ],
-            confidence=heard.confidence,
-            language=heard.language,
-            decoding_delay=None if arrival is None else max(0.0, self._clock() - arrival),
-        )
-
     def _is_cancelled(self) -> bool:
         return self._inbox.cancels(self._down.utterance)
 
     def _interrupt(self) -> None:
+        if self._opening is not None and (self._inbox.failed or self._is_cancelled()):
+            self._opening.cancel()
         if self._run is not None and self._is_cancelled():
             self._run.call.close()
 
@@ -324,3 +362,31 @@ class Recognition:
         run, self._run = self._run, None
         if run is not None:
             run.call.close()
+
+
+def _message(
+    run: Run, heard: speech.Transcript, audio: AudioFormat, utterance: int, now: float
+) -> Transcript:
+    """Say `heard`, whose positions count from the run's start, in those of the stream."""
+    end = min(run.start + heard.end, run.end)
+    offset = audio.seconds(run.start)
+    arrival = run.arrival(end)
+    return Transcript(
+        kind="final" if heard.final else "partial",
+        text=heard.text,
+        utterance=utterance,
+        start=min(run.start + heard.start, end),
+        end=end,
+        words=[
+            WordTimes(
+                text=word.text,
+                start=round(word.start + offset, 3),
+                end=round(word.end + offset, 3),
+                confidence=word.confidence,
+            )
+            for word in heard.words
+        ],
+        confidence=heard.confidence,
+        language=heard.language,
+        decoding_delay=None if arrival is None else max(0.0, now - arrival),
+    )

@@ -8,6 +8,7 @@ import secrets
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from types import TracebackType
 from typing import Final, Self
 
@@ -159,44 +160,49 @@ class Worker:
         log.info("worker ready", engines=states)
 
     async def _claim_for(self, name: str, group: asyncio.TaskGroup) -> None:
-        """Claim jobs for one engine for as long as it has free slots."""
-        slots = self._config.echo_slots if name == ECHO else await self._slots_of(name)
-        free = asyncio.Semaphore(slots)
+        """Claim jobs for one engine, up to the streams that may be held.
+
+        While a call would find a free slot, the bus is asked to hand over a job as soon as there is
+        one. Else it is asked now and then for what is left over: a stream goes to a worker with a
+        free slot if there is any, and if not, it is at least told that it waits.
+        """
+        pools = [pool for pool in self._pools if pool.spec.name == name]
+        await _first_ready(pools)
+        config = self._config
+        room = asyncio.Semaphore(config.echo_slots if name == ECHO else config.max_streams)
         while True:
-            await free.acquire()
-            claim = await self._claim(name)
+            await room.acquire()
+            is_free = name == ECHO or any(pool.has_free_slot for pool in pools)
+            if not is_free:
+                await asyncio.sleep(config.claim_pause)
+            claim = await self._claim(name, wait=config.claim_wait if is_free else 0)
             if claim is None:
-                free.release()
+                room.release()
                 continue
-            task = group.create_task(self._work(claim, free))
+            claim = self._excuse(claim)
+            task = group.create_task(self._work(claim, room))
             self._held[task] = claim
             self._idle.clear()
 
-    async def _slots_of(self, name: str) -> int:
-        """Wait until an engine is ready, for ever if need be, and return its slots."""
-        pools = [pool for pool in self._pools if pool.spec.name == name]
-        for pool in pools:
-            await pool.settled()
-        waits = [asyncio.create_task(pool.ready()) for pool in pools]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
-        return min(pool.slots for pool in pools if pool.slots)
+    def _excuse(self, claim: Claim) -> Claim:
+        """Leave out of account that the lease lapsed if it was ours: we were late, not dead."""
+        for task, held in self._held.items():
+            if held.job.key == claim.job.key:
+                task.cancel()
+                return replace(claim, deliveries=held.deliveries)
+        return claim
 
-    async def _claim(self, name: str) -> Claim | None:
-        config = self._config
+    async def _claim(self, name: str, *, wait: float) -> Claim | None:
         try:
             return await self._bus.jobs.claim(
-                (name,), self._holder, lease=config.lease, wait=config.claim_wait
+                (name,), self._holder, lease=self._config.lease, wait=wait
             )
         except BusUnavailable:
             log.warning("bus unavailable")
             await asyncio.sleep(BUS_PAUSE)
             return None
 
-    async def _work(self, claim: Claim, free: asyncio.Semaphore) -> None:
+    async def _work(self, claim: Claim, room: asyncio.Semaphore) -> None:
         engine = claim.job.engine
         JOBS_ACTIVE.labels(engine).inc()
         outcome = "released"
@@ -219,7 +225,7 @@ class Worker:
                 self._held.pop(task, None)
             if not self._held:
                 self._idle.set()
-            free.release()
+            room.release()
 
     def _assignment(self, claim: Claim) -> Assignment:
         return Assignment(
@@ -248,11 +254,27 @@ class Worker:
     async def _renew(self, task: asyncio.Task[None], claim: Claim) -> None:
         try:
             kept = await self._bus.jobs.renew(claim, lease=self._config.lease)
+            dropped = not kept and not await self._bus.logs.exists(claim.job.key)
         except BusUnavailable:
             return  # unknown, not lost: the fence keeps a late writer out
         if not kept and task in self._held:
-            log.warning("lease lost", stream=claim.job.key.stream_id)
+            report = log.debug if dropped else log.warning
+            report("stream dropped" if dropped else "lease lost", stream=claim.job.key.stream_id)
             task.cancel()
+
+
+async def _first_ready(pools: Sequence[EnginePool]) -> None:
+    """Wait until one of the engines is ready, for ever if need be; not at all for none."""
+    for pool in pools:
+        await pool.settled()
+    waits = [asyncio.create_task(pool.ready()) for pool in pools]
+    if not waits:
+        return
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
 
 
 def _raise_failure(task: asyncio.Task[None]) -> None:

@@ -47,8 +47,8 @@ T = TypeVar("T")
 class SlotBoard(Protocol):
     """Where a service tells what it is doing."""
 
-    def put(self, slot: int, state: SlotState) -> None:
-        """Tell where the call in `slot` is."""
+    def put(self, slot: int, state: SlotState, taken: int = 0) -> None:
+        """Tell where the call in `slot` is, and how many commands it has taken."""
 
 
 Send = Callable[[CallOutput], None]
@@ -81,6 +81,7 @@ class Service(ABC):
         self._commands: SimpleQueue[CallInput] = SimpleQueue()
         self._input: deque[str | bytes] = deque()
         self._input_ended = False
+        self._taken = 0
         self._abandoned = False
         self._credit_bytes = WINDOW_BYTES
 
@@ -143,6 +144,7 @@ class Service(ABC):
         """
         self._put(SlotState.WAITING)
         command = self._commands.get()
+        self._taken += 1
         self._put(SlotState.INSIDE)
         if self._abandoned:
             raise Abandoned
@@ -159,7 +161,7 @@ class Service(ABC):
                 raise Abandoned
 
     def _put(self, state: SlotState) -> None:
-        self._board.put(self._slot, state)
+        self._board.put(self._slot, state, self._taken)
 
 
 class SynthesisService(Service):

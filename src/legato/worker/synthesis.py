@@ -16,6 +16,7 @@ from legato.protocol.messages import Cancel, Finalize, Flush, StreamEnd, Text
 from legato.speech import SynthesisRequest
 from legato.speech.scripts import is_speakable
 from legato.telemetry.metrics import FIRST_AUDIO
+from legato.worker.config import WorkerConfig
 from legato.worker.downlog import DownLog
 from legato.worker.frames import Sound
 from legato.worker.inbox import Inbox
@@ -34,11 +35,17 @@ UTTERANCE_FAULTS: Final = (UnsupportedText, TextTooLong)
 """Faults of what was said: the utterance ends, the stream goes on."""
 
 
+class _Untaken(Exception):
+    """The listener does not take what is spoken: the slot is for others."""
+
+
 class Synthesis:
     """Does one synthesis job, from its start or from where another worker left it.
 
     Segments are spoken one after the other. What makes the next one come in time is the log: it
-    takes audio much faster than it is played.
+    takes audio much faster than it is played. A slot of the engine is held while a segment is
+    spoken, and given back when the log is full for long: then the segment is spoken again, without
+    what was written of it, as after a take-over.
 
     Args:
         job: What to do.
@@ -46,7 +53,7 @@ class Synthesis:
         down: To write to.
         standing: Where the stream stands.
         router: Knows the engines.
-        max_text_chars: Bound of an utterance.
+        config: For the bounds.
         clock: Monotonic seconds.
     """
 
@@ -58,13 +65,14 @@ class Synthesis:
         down: DownLog,
         standing: Standing,
         router: Router,
-        max_text_chars: int,
+        config: WorkerConfig,
         clock: Callable[[], float],
     ) -> None:
         self._job = job
         self._down = down
         self._router = router
-        self._max_text_chars = max_text_chars
+        self._max_text_chars = config.max_text_chars
+        self._idle_release = config.idle_release
         self._clock = clock
         self._audio = AudioFormat(job.start.sample_rate, job.start.channels)
         self._mark_samples = self._audio.samples(MARK_SECONDS)
@@ -77,11 +85,12 @@ class Synthesis:
         self._said_something = standing.sounding
         self._over = False
         self._speaking: asyncio.Task[None] | None = None
+        self._has_slot = False
         self._inbox = Inbox(
             logs,
             job.key,
             first_seq=standing.first_seq,
-            cancelled=self._interrupt,
+            interrupted=self._interrupt,
             clock=clock,
         )
 
@@ -223,8 +232,21 @@ class Synthesis:
             self._write_audio()
 
     async def _speak(self, segment: Segment) -> None:
+        made, skip_bytes = self._made_sample, self._skip_bytes
+        while True:
+            try:
+                await self._speak_once(segment)
+                return
+            except _Untaken:
+                made_bytes = (self._made_sample - made) * self._audio.sample_bytes
+                self._skip_bytes = skip_bytes + made_bytes
+                await self._down.room()
+
+    async def _speak_once(self, segment: Segment) -> None:
         for index, passage in enumerate(self._router.route(segment.text, self._job.engine)):
-            call = await passage.pool.open(self._request(passage, f"{segment.start}/{index}"))
+            request = self._request(passage, f"{segment.start}/{index}")
+            call = await passage.pool.open(request, queued=self._down.queued)
+            self._has_slot = True
             try:
                 await call.feed(passage.text)
                 call.end()
@@ -232,6 +254,7 @@ class Synthesis:
                     if isinstance(output, Sound):
                         await self._sound(output.pcm)
             finally:
+                self._has_slot = False
                 call.close()
 
     def _request(self, passage: Passage, place: str) -> SynthesisRequest:
@@ -261,11 +284,12 @@ class Synthesis:
             await self._release()
 
     async def _release(self) -> None:
-        held = bytes(self._held)
-        self._held.clear()
+        held = self._held
         step = self._mark_samples * self._audio.sample_bytes
-        for start in range(0, len(held), step):
-            await self._give(held[start : start + step])
+        while held:
+            piece = bytes(held[:step])
+            del held[:step]
+            await self._give(piece)
 
     async def _give(self, pcm: bytes) -> None:
         self._down.audio(pcm)
@@ -273,7 +297,11 @@ class Synthesis:
         if self._began is not None:
             FIRST_AUDIO.labels(self._job.engine).observe(self._clock() - self._began)
             self._began = None
-        await self._down.room()
+        try:
+            async with asyncio.timeout(self._idle_release if self._has_slot else None):
+                await self._down.room()
+        except TimeoutError:
+            raise _Untaken from None
 
     def _write_audio(self) -> None:
         """Append the audio that is there, with a mark if one is due."""
@@ -295,11 +323,11 @@ class Synthesis:
         return self._over or self._is_cancelled()
 
     def _interrupt(self) -> None:
-        if self._speaking is not None and self._is_cancelled():
+        if self._speaking is not None and (self._inbox.failed or self._is_cancelled()):
             self._speaking.cancel()
 
     async def _interruptible(self, work: Coroutine[None, None, None]) -> None:
-        """Do `work` to its end, or until its utterance is cancelled."""
+        """Do `work` to its end, or until its utterance is cancelled or the stream is gone."""
         task = asyncio.create_task(work)
         self._speaking = task
         try:
@@ -309,5 +337,8 @@ class Synthesis:
             if not task.done():
                 task.cancel()
                 await asyncio.wait((task,))
+            if not task.cancelled():
+                task.exception()  # it counts as seen also if this very task is being cancelled
+        self._inbox.check()
         if not task.cancelled():
             task.result()

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from legato.bus.base import Deliver, Direction, Entry, Logs, StreamKey, Subscription
+from legato.bus.base import Deliver, Direction, Entry, Item, Logs, StreamKey, Subscription
 from legato.errors import LegatoError, ResumeGap
 
 
 class Tail:
     """A place in an up log that can be left and taken up again.
 
-    What was trimmed before the first entry comes was done with, and is not missed.
+    Entries that are trimmed before they come are done with, by this worker or one before it, and
+    are not missed: trimming goes on while a stream is taken over. If what comes after them does
+    not join on, that is an error.
 
     Args:
         logs: Of the bus.
         key: The stream.
+        first_seq: Number of the first item that is needed.
         deliver: Takes the entries.
         failed: Takes the reason why no more will come.
     """
@@ -25,6 +28,7 @@ class Tail:
         logs: Logs,
         key: StreamKey,
         *,
+        first_seq: int = 0,
         deliver: Deliver,
         failed: Callable[[LegatoError], None],
     ) -> None:
@@ -33,6 +37,8 @@ class Tail:
         self._deliver = deliver
         self._failed = failed
         self._after = 0
+        self._next_seq = first_seq
+        self._gap: ResumeGap | None = None
         self._subscription: Subscription | None = None
         self.open()
 
@@ -54,13 +60,26 @@ class Tail:
             self._subscription = None
 
     def _take(self, entries: Sequence[Entry]) -> None:
+        gap, self._gap = self._gap, None
+        if gap is not None and _seq(entries[0].items[0]) > self._next_seq:
+            self.close()
+            self._failed(gap)
+            return
         self._after = entries[-1].number
+        self._next_seq = max(self._next_seq, _seq(entries[-1].items[-1]) + 1)
         self._deliver(entries)
 
     def _end(self, reason: LegatoError) -> None:
         self._subscription = None
-        if isinstance(reason, ResumeGap) and reason.missing and not self._after:
+        if isinstance(reason, ResumeGap) and reason.missing:
+            self._gap = reason
             self._after = reason.missing[1] - 1
             self.open()
         else:
             self._failed(reason)
+
+
+def _seq(item: Item) -> int:
+    """Return the number of an item, -1 if it has none."""
+    seq = getattr(item, "seq", None)
+    return seq if isinstance(seq, int) else -1

@@ -78,8 +78,20 @@ async def read_standing(logs: Logs, key: StreamKey, sample_bytes: int) -> Standi
         SessionExpired: If the log is gone.
         ResumeGap: If the log was trimmed beyond its last mark, so that there is no telling.
     """
+    after = 0
+    while True:
+        try:
+            return await _read_standing(logs, key, sample_bytes, after)
+        except ResumeGap as gap:
+            # Trimming goes on meanwhile, each time at most to the last mark.
+            if gap.missing is None or gap.missing[1] <= after + 1:
+                raise
+            after = gap.missing[1] - 1
+
+
+async def _read_standing(logs: Logs, key: StreamKey, sample_bytes: int, after: int) -> Standing:
+    """Read all entries above `after`, the last that is known to be trimmed."""
     standing = Standing()
-    after = await _trimmed(logs, key)
     lacking = after > 0
     while True:
         entries = await logs.read(key, Direction.DOWN, after=after)
@@ -92,12 +104,3 @@ async def read_standing(logs: Logs, key: StreamKey, sample_bytes: int) -> Standi
         if not entries:
             return standing
         after = entries[-1].number
-
-
-async def _trimmed(logs: Logs, key: StreamKey) -> int:
-    """Return the number of the last entry that was trimmed, 0 for none."""
-    try:
-        await logs.read(key, Direction.DOWN, limit=1)
-    except ResumeGap as gap:
-        return 0 if gap.missing is None else gap.missing[1] - 1
-    return 0

@@ -62,6 +62,21 @@ def test_an_engine_that_is_not_loaded_says_so() -> None:
         list(Espeak().synthesize(request(), ["Hello."]))
 
 
+def test_a_text_that_makes_no_sound_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class SilentLibrary:
+        version = "1"
+
+        def speak(self, text: str, *, voice: str, speed: float, pause: bool) -> bytes:
+            return b""
+
+    monkeypatch.setattr("legato.engines.espeak.library", SilentLibrary)
+    engine = Espeak()
+    engine.load()
+    with pytest.raises(UnsupportedText, match="no sound") as refused:
+        list(engine.synthesize(request(), ["abba"]))
+    assert refused.value.characters == "ab"
+
+
 @pytest.mark.slow
 @pytest.mark.requires("espeak-ng")
 class TestLoaded:
@@ -89,6 +104,14 @@ class TestLoaded:
     def test_kanji_in_japanese_are_refused(self) -> None:
         with pytest.raises(UnsupportedText, match="日本語"):
             seconds("日本語です")
+
+    def test_numerals_that_are_no_digits_are_spoken(self) -> None:
+        assert seconds("❶") > 0.2
+
+    def test_a_mark_without_a_letter_is_refused(self) -> None:
+        with pytest.raises(UnsupportedText) as refused:
+            seconds("\uff9e")
+        assert refused.value.characters == "\uff9e"
 
     def test_a_chosen_voice_leaves_other_scripts_to_voices_that_know_them(self) -> None:
         assert seconds("你好 world", request(voice="de")) > 0.5

@@ -1,5 +1,9 @@
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -58,6 +62,36 @@ def test_a_piece_is_refused_before_any_of_it_is_heard(hibari: Hibari) -> None:
 @pytest.mark.parametrize("text", ["//1", "See a/994.", "1⅓", "9" * 60])
 def test_numbers_that_hibari_alone_passes_over_are_spoken(hibari: Hibari, text: str) -> None:
     assert seconds(speak(hibari, text)) > 0.3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ["¹a¹", "*¹x", "^¹j", "⓽⫚", "❶", "²"])
+def test_numerals_that_are_no_digits_are_spoken(hibari: Hibari, text: str) -> None:
+    assert seconds(speak(hibari, text)) > 0.3
+
+
+@pytest.mark.slow
+def test_a_text_that_hibari_trips_over_is_refused(hibari: Hibari) -> None:
+    with pytest.raises(UnsupportedText, match="cannot read") as refused:
+        speak(hibari, ". \U0001cf9e\u0130 \u2924")
+    assert refused.value.characters == "\u0130"
+
+
+@pytest.mark.slow
+def test_a_code_that_is_no_character_is_refused(hibari: Hibari) -> None:
+    with pytest.raises(UnsupportedText) as refused:
+        speak(hibari, "Hello \u00e9\U0002a6e0")
+    assert refused.value.characters == "\U0002a6e0"
+
+
+@pytest.mark.slow
+def test_onnx_runtime_reports_to_nobody(tmp_path: Path) -> None:
+    code = "from legato.engines.hibari import Hibari; Hibari().load()"
+    folders = {"HOME": str(tmp_path), "TMPDIR": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    environment = {**os.environ, **folders}
+    environment.pop("ORT_DISABLE_TELEMETRY", None)
+    subprocess.run([sys.executable, "-B", "-c", code], env=environment, check=True, timeout=60)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from legato.engines.markup import LONGEST_WORD, spoken
+from legato.engines.markup import LONGEST_WORD, letters_of, spoken, unread
+from legato.speech.scripts import is_speakable
 
 
 @pytest.mark.parametrize(
@@ -62,6 +63,45 @@ def test_emoji_are_left_out(written: str, heard: str) -> None:
 )
 def test_composed_signs_are_read_as_what_they_are_made_of(written: str, heard: str) -> None:
     assert spoken(written) == heard
+
+
+@pytest.mark.parametrize(
+    ("written", "heard"),
+    [
+        ("¹a¹", "1a1"),
+        ("x¹⁰", "x10"),
+        ("❶ ➓", "1 10"),
+        ("⓽⫚", "9 ⫚"),
+        ("a❶b①②", "a 1 b 1 2"),
+        ("௰", "10"),
+        ("༳", "-1/2"),
+        ("৴", "1/16"),
+    ],
+)
+def test_numerals_are_read_by_their_value(written: str, heard: str) -> None:
+    assert spoken(written) == heard
+
+
+def test_no_letter_or_numeral_is_passed_over_in_silence() -> None:
+    chars = map(chr, (*range(0xD800), *range(0xE000, 0x20000), 0x2A6DF, 0x2A6E0, 0x3FFFF))
+    lost = [
+        char
+        for char in chars
+        if is_speakable(char) and not is_speakable(spoken(char)) and unread(char) != char
+    ]
+    assert lost == []
+
+
+def test_what_is_left_of_a_text_is_not_refused() -> None:
+    assert unread("ｶﾞ Hello ❶ 👋") == ""
+    assert unread("👋 ![](picture.png)") == ""
+    assert unread("ﾞ") == "ﾞ"
+    assert unread("Hello \U0002a6e0\U0002a6e0!") == "\U0002a6e0"
+
+
+def test_letters_are_named_once() -> None:
+    assert letters_of("a, a1 ⫚ é!") == "a1é"
+    assert letters_of("abc", limit=2) == "ab"
 
 
 def test_controls_and_codes_without_a_character_are_left_out() -> None:

@@ -138,3 +138,14 @@ async def test_what_comes_first_is_the_verdict() -> None:
     call.fail(EngineLost("second"))
     with pytest.raises(EngineFailed, match="first"):
         await anext(call)
+
+
+async def test_a_call_knows_whether_its_engine_has_taken_all() -> None:
+    wire = Wire()
+    call = wire.calls.open(LISTEN)
+    assert call.has_taken_all
+    await call.feed(b"abcd")
+    wire.calls.receive(Consumed(0, 2))
+    assert [call.has_taken_all] == [False]
+    wire.calls.receive(Consumed(0, 2))
+    assert call.has_taken_all

@@ -64,6 +64,16 @@ async def test_marks_are_fewer_than_frames_but_not_late() -> None:
     await task
 
 
+async def test_long_frames_are_marked_one_by_one() -> None:
+    stage = await Stage.open("echo")
+    task = asyncio.create_task(echo(stage).run())
+    stage.audio(bytes(16_000))
+    await stage.until(lambda s: s.marks)
+    assert (stage.marks[0].seq, stage.marks[0].upto) == (0, 8_000)
+    stage.end()
+    await task
+
+
 @pytest.mark.parametrize("by_flag", [True, False])
 async def test_an_utterance_ends_by_finalize_or_by_its_last_frame(by_flag: bool) -> None:
     stage = await Stage.open("echo")

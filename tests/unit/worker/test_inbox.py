@@ -38,7 +38,7 @@ class Feeding:
             KEY,
             first_seq=first_seq,
             bound=bound,
-            cancelled=cancelled,
+            interrupted=cancelled,
             clock=lambda: self.now,
         )
 

@@ -10,7 +10,7 @@ from legato.speech import SynthesisRequest
 from legato.worker.config import EngineSpec, WorkerConfig
 from legato.worker.frames import Sound
 from legato.worker.pool import EnginePool, PoolState
-from tests.unit.worker.stage import TONE, Running
+from tests.unit.worker.stage import TONE, Running, eventually
 
 REQUEST = SynthesisRequest(format=AudioFormat(16_000))
 ONE_SLOT = EngineSpec(kind=EngineKind.SYNTHESIZE, name="tone", slots=1)
@@ -47,6 +47,17 @@ async def test_a_call_waits_for_a_free_slot() -> None:
         first.close()
         second = await asyncio.wait_for(opening, 20)
         second.close()
+
+
+async def test_a_free_slot_is_not_free_while_others_wait_for_it() -> None:
+    async with Running(ONE_SLOT) as (pool,):
+        first = await pool.open(REQUEST)
+        opening = asyncio.create_task(pool.open(REQUEST))
+        await asyncio.sleep(0)
+        assert not pool.has_free_slot
+        first.close()
+        (await asyncio.wait_for(opening, 20)).close()
+        await eventually(lambda: pool.has_free_slot)
 
 
 async def test_a_call_does_not_wait_for_ever() -> None:

@@ -6,17 +6,19 @@ import pytest
 
 from legato.audio import AudioChunk, AudioFormat
 from legato.bus.base import Direction
+from legato.engines.base import EngineKind
 from legato.engines.tone import ToneRecognizer
-from legato.errors import UnexpectedMessage
-from legato.protocol.messages import EndpointingSettings, StreamEnd
+from legato.errors import SessionExpired, UnexpectedMessage
+from legato.protocol.messages import EndpointingSettings, Notice, StreamEnd
 from legato.speech import RecognitionRequest
 from legato.speech import Transcript as Heard
 from legato.worker.calls import EngineLost
+from legato.worker.config import EngineSpec, WorkerConfig
 from legato.worker.downlog import DownLog
 from legato.worker.pool import EnginePool
 from legato.worker.recognition import Recognition
 from legato.worker.takeover import Standing, read_standing
-from tests.unit.worker.stage import TONE_RECOGNIZER, Running, Stage
+from tests.unit.worker.stage import TONE_RECOGNIZER, Running, Stage, eventually
 
 AUDIO = AudioFormat(16_000)
 
@@ -38,7 +40,12 @@ def final_texts(*runs: bytes, audio: AudioFormat = AUDIO) -> list[str]:
 
 
 def recognition(
-    stage: Stage, pool: EnginePool, standing: Standing | None = None, *, fence: int = 1
+    stage: Stage,
+    pool: EnginePool,
+    standing: Standing | None = None,
+    *,
+    fence: int = 1,
+    idle_release: float = 60,
 ) -> Recognition:
     standing = standing or Standing()
     audio = AudioFormat(stage.start.sample_rate, stage.start.channels)
@@ -49,6 +56,7 @@ def recognition(
         down=DownLog(writer, audio=audio, frame_ms=20, standing=standing),
         standing=standing,
         pool=pool,
+        idle_release=idle_release,
         clock=asyncio.get_running_loop().time,
     )
 
@@ -300,3 +308,109 @@ async def test_another_worker_goes_on_with_the_same_text(texts: int, size_bytes:
     assert [end.utterance for end in stage.ends] == [0, 1]
     ends = [text.end for text in stage.finals]
     assert ends == sorted(ends)
+
+
+ONE_SLOT = EngineSpec(kind=EngineKind.RECOGNIZE, name="tone", slots=1)
+REQUEST = RecognitionRequest(format=AUDIO)
+
+
+@pytest.mark.parametrize("flushed", [False, True])
+async def test_a_pause_frees_the_slot_and_changes_no_text(flushed: bool) -> None:
+    stage = await Stage.open("recognize")
+    first, pcm = noise(0.4, seed=3), noise(1.3)
+    # The watch, which looks every 25 ms, must not be taken for the engine's own activity.
+    async with Running(ONE_SLOT, config=WorkerConfig(engine_timeout=0.1)) as (pool,):
+        task = asyncio.create_task(recognition(stage, pool, idle_release=0.1).run())
+        stage.frames_of(first)
+        stage.finalize()
+        stage.frames_of(pcm[:16_000])
+        if flushed:
+            stage.flush()
+        stage.frames_of(pcm[16_000:26_000])
+        await stage.until(lambda s: s.texts and s.texts[-1].kind == "partial")
+        await eventually(lambda: pool.has_free_slot)
+        (await pool.open(REQUEST)).close()
+        stage.frames_of(pcm[26_000:36_000])
+        await eventually(lambda: not pool.has_free_slot)
+        await eventually(lambda: pool.has_free_slot)
+        stage.frames_of(pcm[36_000:])
+        stage.end()
+        await asyncio.wait_for(task, 20)
+    await stage.over()
+    runs = (pcm[:16_000], pcm[16_000:]) if flushed else (pcm,)
+    assert [text.text for text in stage.finals] == final_texts(first, *runs)
+    assert [end.reason for end in stage.ends] == ["done", "done"]
+    assert stage.numbers() == list(range(len(stage.numbers())))
+    ends = [text.end for text in stage.finals]
+    assert ends == sorted(set(ends))
+    assert ends[-1] == stage.sample
+
+
+async def test_a_pause_after_a_final_takes_nothing_up_again() -> None:
+    stage = await Stage.open("recognize")
+    one, two = noise(0.5), noise(0.3, seed=2)
+    async with Running(ONE_SLOT) as (pool,):
+        task = asyncio.create_task(recognition(stage, pool, idle_release=0.02).run())
+        stage.frames_of(one)
+        stage.flush()
+        await stage.until(lambda s: s.finals)
+        await eventually(lambda: pool.has_free_slot)
+        stage.frames_of(two)
+        stage.end()
+        await asyncio.wait_for(task, 20)
+    await stage.over()
+    assert [text.text for text in stage.finals] == final_texts(one, two)
+
+
+async def test_a_cancel_in_a_pause_forgets_the_audio() -> None:
+    stage = await Stage.open("recognize")
+    async with Running(ONE_SLOT) as (pool,):
+        task = asyncio.create_task(recognition(stage, pool, idle_release=0.02).run())
+        stage.frames_of(noise(0.5))
+        await stage.until(lambda s: s.texts)
+        await eventually(lambda: pool.has_free_slot)
+        stage.cancel(0)
+        stage.frames_of(noise(0.3, seed=2))
+        stage.end()
+        await asyncio.wait_for(task, 20)
+    await stage.over()
+    assert [end.reason for end in stage.ends] == ["cancelled", "done"]
+    assert [text.text for text in stage.finals] == final_texts(noise(0.3, seed=2))
+
+
+async def test_who_waits_for_a_slot_is_told_and_can_cancel() -> None:
+    stage = await Stage.open("recognize")
+    async with Running(ONE_SLOT) as (pool,):
+        call = await pool.open(REQUEST)
+        task = asyncio.create_task(recognition(stage, pool).run())
+        stage.frames_of(noise(0.5))
+        await stage.until(lambda s: s.down)
+        assert stage.down == [
+            Notice(kind="queued", position=1, message="all slots are taken"),
+        ]
+        stage.cancel(0)
+        await stage.until(lambda s: s.ends)
+        assert stage.ends[0].reason == "cancelled"
+        stage.end()
+        await asyncio.wait_for(task, 20)
+        call.close()
+
+
+@pytest.mark.parametrize("deleted", [True, False])
+async def test_who_goes_leaves_the_line(deleted: bool) -> None:
+    stage = await Stage.open("recognize")
+    async with Running(ONE_SLOT) as (pool,):
+        call = await pool.open(REQUEST)
+        task = asyncio.create_task(recognition(stage, pool).run())
+        stage.frames_of(noise(0.5))
+        await stage.until(lambda s: s.down)
+        if deleted:
+            await stage.bus.logs.delete(stage.key)
+            with pytest.raises(SessionExpired):
+                await asyncio.wait_for(task, 5)
+        else:
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        call.close()
+        await eventually(lambda: pool.has_free_slot)

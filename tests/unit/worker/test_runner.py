@@ -1,14 +1,16 @@
 import asyncio
+import logging
 
 import pytest
 
-from legato.bus.base import Claim, Job
+from legato.bus.base import Claim, Job, StreamKey
 from legato.bus.memory import MemoryBus
 from legato.engines.base import EngineKind
-from legato.protocol.messages import StreamEnd
+from legato.protocol.messages import Notice, StreamEnd
 from legato.worker.config import EngineSpec, WorkerConfig
 from legato.worker.runner import Worker
-from tests.unit.worker.stage import TONE, TONE_RECOGNIZER, Stage, eventually
+from tests.contract.buses import FakeClock
+from tests.unit.worker.stage import TONE, TONE_RECOGNIZER, Stage, eventually, small_bus
 from tests.unit.worker.test_recognition import final_texts, noise
 from tests.unit.worker.test_synthesis import spoken
 
@@ -43,12 +45,29 @@ async def test_jobs_of_every_kind_are_done() -> None:
     assert bus.counts()["jobs"] == 0
 
 
-async def test_a_job_waits_until_a_slot_is_free() -> None:
+async def test_idle_streams_hold_no_slot() -> None:
     bus = MemoryBus()
     spec = EngineSpec(kind=EngineKind.SYNTHESIZE, name="tone", slots=1)
+    stages = [await Stage.open("synthesize", bus=bus, stream_id=name) for name in "abc"]
+    async with Worker(bus, WorkerConfig(engines=(spec,), claim_pause=0.001)) as worker:
+        await ready(worker)
+        for stage in stages:
+            await bus.jobs.submit(stage.job)
+            stage.text("Hello. ")
+            stage.flush()
+            await stage.until(lambda s: s.pcm() == spoken("Hello. "))
+        assert worker.active_jobs == 3
+        assert [record.slots for record in worker.engines()] == [1]
+        for stage in stages:
+            stage.end()
+            await stage.over()
+
+
+async def test_a_job_waits_while_the_worker_holds_all_streams_that_it_may() -> None:
+    bus = MemoryBus()
     first = await Stage.open("synthesize", bus=bus, stream_id="a")
     second = await Stage.open("synthesize", bus=bus, stream_id="b")
-    async with Worker(bus, WorkerConfig(engines=(spec,))) as worker:
+    async with Worker(bus, WorkerConfig(engines=(TONE,), max_streams=1)) as worker:
         await ready(worker)
         for stage in (first, second):
             await bus.jobs.submit(stage.job)
@@ -60,6 +79,29 @@ async def test_a_job_waits_until_a_slot_is_free() -> None:
         first.end()
         second.end()
         await second.over()
+
+
+async def test_a_worker_without_a_free_slot_takes_what_nobody_else_does() -> None:
+    bus = small_bus(20_000)
+    spec = EngineSpec(kind=EngineKind.SYNTHESIZE, name="tone", slots=1)
+    speaking = await Stage.open("synthesize", bus=bus, stream_id="a")
+    config = WorkerConfig(engines=(spec,), claim_wait=0.001, claim_pause=0.001)
+    async with Worker(bus, config) as worker:
+        await ready(worker)
+        await bus.jobs.submit(speaking.job)
+        speaking.text("x" * 100)
+        speaking.flush()
+        await speaking.until(lambda s: len(s.pcm()) > 10_000)
+        late = await Stage.open("synthesize", bus=bus, stream_id="b")
+        await bus.jobs.submit(late.job)
+        late.text("Hello.")
+        late.flush()
+        await late.until(lambda s: s.down)
+        (news,) = late.down
+        assert isinstance(news, Notice)
+        assert (news.kind, news.position) == ("queued", 1)
+        speaking.cancel(0)
+        await late.until(lambda s: s.pcm() == spoken("Hello."))
 
 
 async def test_engines_are_told_with_their_state() -> None:
@@ -124,10 +166,18 @@ class FickleJobs:
         return not self.taken and await self._renew(claim, lease=lease)
 
 
-async def test_a_worker_that_loses_its_lease_stops_working() -> None:
+@pytest.mark.parametrize("dropped", [False, True])
+async def test_a_worker_that_loses_its_lease_stops_working(
+    dropped: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     bus = MemoryBus()
     jobs = FickleJobs(bus)
     stage = await Stage.open("recognize", bus=bus)
+
+    async def exists(key: StreamKey) -> bool:
+        return key == stage.key and not dropped
+
+    bus.logs.exists = exists  # type: ignore[method-assign]  # a stream that its client dropped
     config = WorkerConfig(engines=(TONE_RECOGNIZER,), renew_every=0.001, lease=100)
     async with Worker(bus, config) as worker:
         await ready(worker)
@@ -137,9 +187,34 @@ async def test_a_worker_that_loses_its_lease_stops_working() -> None:
         jobs.taken = True
         await eventually(lambda: not worker.active_jobs)
     assert stage.last_word is None
+    warned = [r for r in caplog.records if "lease lost" in r.getMessage()]
+    assert len(warned) == (0 if dropped else 1)
 
 
-async def test_a_withdrawn_stream_frees_its_worker() -> None:
+async def test_a_worker_that_is_late_to_renew_is_not_counted_as_dead() -> None:
+    clock = FakeClock()
+    bus = MemoryBus(clock=clock)
+    stage = await Stage.open("synthesize", bus=bus)
+    config = WorkerConfig(engines=(TONE,), renew_every=60, lease=100, max_deliveries=2)
+    async with Worker(bus, config) as worker:
+        await ready(worker)
+        await bus.jobs.submit(stage.job)
+        for count in range(1, 6):
+            stage.text("Hello.")
+            stage.finalize()
+            await stage.until(lambda s, n=count: len(s.ends) == n)  # type: ignore[misc]  # keeps the loop's value
+            clock.now += 101
+            bus.sweep()
+            await eventually(lambda: worker.active_jobs == 1)
+        stage.end()
+        await stage.over()
+    assert isinstance(stage.last_word, StreamEnd)
+    assert stage.pcm() == 5 * spoken("Hello.")
+
+
+async def test_a_withdrawn_stream_frees_its_worker_without_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     bus = MemoryBus()
     stage = await Stage.open("recognize", bus=bus)
     async with Worker(bus, CONFIG) as worker:
@@ -150,6 +225,7 @@ async def test_a_withdrawn_stream_frees_its_worker() -> None:
         await bus.jobs.withdraw(stage.key)
         await bus.logs.delete(stage.key)
         await eventually(lambda: not worker.active_jobs)
+    assert [r for r in caplog.records if r.levelno >= logging.WARNING] == []
 
 
 async def test_a_worker_outlives_a_bus_that_goes_away() -> None:

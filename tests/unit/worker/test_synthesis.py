@@ -1,19 +1,23 @@
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable
 
 import pytest
 
 from legato.audio import AudioFormat
 from legato.bus.base import Direction
+from legato.engines.base import EngineKind
 from legato.engines.tone import tone
-from legato.errors import UnexpectedMessage, UnknownVoice
+from legato.errors import SessionExpired, UnexpectedMessage, UnknownVoice
 from legato.flow.sentences import Segmenter
-from legato.protocol.messages import StreamEnd
+from legato.protocol.messages import Notice, StreamEnd
+from legato.speech import SynthesisRequest
+from legato.worker.config import EngineSpec, WorkerConfig
 from legato.worker.downlog import DownLog
 from legato.worker.routing import Router
 from legato.worker.synthesis import Synthesis
 from legato.worker.takeover import Standing, read_standing
-from tests.unit.worker.stage import TONE, Running, Stage, small_bus
+from tests.unit.worker.stage import TONE, Running, Stage, eventually, small_bus
 
 AUDIO = AudioFormat(16_000)
 SENTENCES = "One two three. Four five six, seven eight nine. Ten! "
@@ -27,7 +31,12 @@ def spoken(text: str, audio: AudioFormat = AUDIO) -> bytes:
 
 
 def synthesis(
-    stage: Stage, router: Router, standing: Standing | None = None, *, fence: int = 1
+    stage: Stage,
+    router: Router,
+    standing: Standing | None = None,
+    *,
+    fence: int = 1,
+    idle_release: float = 60,
 ) -> Synthesis:
     standing = standing or Standing()
     audio = AudioFormat(stage.start.sample_rate, stage.start.channels)
@@ -38,7 +47,7 @@ def synthesis(
         down=DownLog(writer, audio=audio, frame_ms=stage.start.frame_ms, standing=standing),
         standing=standing,
         router=router,
-        max_text_chars=100,
+        config=WorkerConfig(max_text_chars=100, idle_release=idle_release),
         clock=asyncio.get_running_loop().time,
     )
 
@@ -382,3 +391,71 @@ async def test_another_worker_does_not_speak_again_what_failed() -> None:
     await stage.over()
     assert [(end.utterance, end.reason) for end in stage.ends] == [(0, "failed"), (1, "done")]
     assert stage.pcm() == spoken("Next.")
+
+
+ONE_SLOT = EngineSpec(kind=EngineKind.SYNTHESIZE, name="tone", slots=1)
+LONG = "one two three four five six seven eight nine ten, and so on"
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+async def test_audio_that_is_not_taken_frees_the_slot_and_loses_nothing(streaming: bool) -> None:
+    stage = await Stage.open("synthesize", bus=small_bus(60_000), streaming=streaming)
+    stage.text("Hello. ", LONG)
+    stage.end()
+    async with Running(ONE_SLOT) as pools:
+        task = asyncio.create_task(synthesis(stage, Router(pools), idle_release=0.01).run())
+        await stage.until(lambda s: len(s.pcm()) > 35_000)
+        await eventually(lambda: pools[0].has_free_slot)
+        await stage.bus.logs.trim(stage.key, Direction.DOWN, upto=stage.last_mark_entry - 1)
+        await stage.drain()
+        await asyncio.wait_for(task, 20)
+    assert stage.pcm() == spoken("Hello. " + LONG)
+    assert stage.numbers() == list(range(len(stage.numbers())))
+
+
+async def test_an_idle_stream_takes_no_slot() -> None:
+    stage = await Stage.open("synthesize")
+    async with Running(ONE_SLOT) as pools:
+        task = asyncio.create_task(synthesis(stage, Router(pools)).run())
+        stage.text("Hello.")
+        stage.flush()
+        await stage.until(lambda s: s.marks and s.marks[-1].restart)
+        await eventually(lambda: pools[0].has_free_slot)
+        assert not task.done()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_a_stream_that_goes_while_its_worker_stops_leaves_no_complaint() -> None:
+    complaints: list[dict[str, object]] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: complaints.append(context))
+    stage = await Stage.open("synthesize", bus=small_bus(20_000))
+    stage.text(LONG)
+    stage.flush()
+    async with Running(ONE_SLOT) as pools:
+        task = asyncio.create_task(synthesis(stage, Router(pools)).run())
+        await stage.until(lambda s: len(s.pcm()) > 10_000)
+        await stage.bus.logs.delete(stage.key)
+        for _ in range(3):
+            await asyncio.sleep(0)
+            task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    del task
+    gc.collect()
+    assert complaints == []
+
+
+async def test_a_stream_that_goes_while_it_waits_for_a_slot_leaves_the_line() -> None:
+    stage = await Stage.open("synthesize")
+    stage.text("Hello.")
+    stage.flush()
+    async with Running(ONE_SLOT) as pools:
+        call = await pools[0].open(SynthesisRequest(format=AUDIO))
+        task = asyncio.create_task(synthesis(stage, Router(pools)).run())
+        await stage.until(lambda s: s.down)
+        assert stage.down == [Notice(kind="queued", position=1, message="all slots are taken")]
+        await stage.bus.logs.delete(stage.key)
+        with pytest.raises(SessionExpired):
+            await asyncio.wait_for(task, 5)
+        call.close()

@@ -1,7 +1,12 @@
+import time
+from collections.abc import Sequence
+
 import pytest
 
-from legato.bus.base import Committed, Direction, Item, Restart, StreamKey
-from legato.bus.memory import MemoryBus
+from legato.bus.base import Committed, Direction, Entry, Item, Restart, StreamKey
+from legato.bus.memory import Bounds, MemoryBus
+from legato.bus.memory.alarm import Alarm
+from legato.bus.memory.logs import MemoryLogs
 from legato.errors import ResumeGap, SessionExpired
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import Error, Notice, StreamEnd, Transcript, UtteranceEnd
@@ -95,3 +100,28 @@ async def test_a_log_trimmed_beyond_its_last_mark_cannot_be_taken_over() -> None
 async def test_a_log_that_is_gone_is_told() -> None:
     with pytest.raises(SessionExpired):
         await read_standing(MemoryBus().logs, KEY, 2)
+
+
+class TrimmingLogs(MemoryLogs):
+    """Logs that a gateway trims while they are read."""
+
+    def __init__(self) -> None:
+        super().__init__(Alarm(time.monotonic, lambda: None), Bounds())
+        self.trims = [5, 9]
+
+    async def read(
+        self, key: StreamKey, direction: Direction, *, after: int = 0, limit: int = 1000
+    ) -> Sequence[Entry]:
+        if self.trims:
+            await self.trim(key, direction, upto=self.trims.pop(0))
+        return await super().read(key, direction, after=after, limit=limit)
+
+
+async def test_a_log_that_is_trimmed_meanwhile_is_read_again() -> None:
+    logs = TrimmingLogs()
+    await logs.create(KEY, ttl=60)
+    writer = logs.writer(KEY, Direction.DOWN, fence=1)
+    for seq in range(10):
+        writer.append([AudioFrame(bytes(2), seq, sample=seq), Committed(seq)])
+    standing = await read_standing(logs, KEY, 2)
+    assert (standing.seq, standing.committed.seq, logs.trims) == (10, 9, [])

@@ -31,6 +31,10 @@ class Deadlines(Generic[K]):
     def __contains__(self, key: K) -> bool:
         return key in self._due
 
+    def pending(self) -> tuple[K, ...]:
+        """Return the keys that have a deadline."""
+        return tuple(self._due)
+
     def set(self, key: K, due: float) -> None:
         """Let `key` fall due at `due`, whatever held before."""
         known = self._due.get(key)

@@ -15,6 +15,9 @@ from legato.bus.memory.deadlines import Deadlines
 from legato.bus.memory.tombstones import LIFETIME, Tombstones
 from legato.errors import BusUnavailable, Overloaded
 
+TICK = 0.25
+"""Seconds between looks while leases run, so that it is noticed when the loop was held up."""
+
 
 @dataclass(slots=True, eq=False)
 class _Work:
@@ -25,7 +28,8 @@ class _Work:
         place: Rises with each submission; kept when the job waits again.
         waiting: Whether it stands in its engine's queue.
         fence: Of the claim that may still renew, release or finish; 0 for none.
-        deliveries: Claims so far.
+        deliveries: Claims so far, without those that were given back.
+        lease: Seconds of the lease, as last asked for.
     """
 
     job: Job
@@ -33,6 +37,7 @@ class _Work:
     waiting: bool = False
     fence: int = 0
     deliveries: int = 0
+    lease: float = 0.0
 
 
 @dataclass(slots=True, eq=False)
@@ -52,6 +57,9 @@ class MemoryJobs:
 
     While a worker waits for an engine, no job of that engine does. Fences come from one counter
     for all streams, so that they never go back, whatever is forgotten.
+
+    Who holds a lease lives in the same loop. When that was held up, nobody could renew: then all
+    leases begin anew before any of them may lapse.
     """
 
     def __init__(self, alarm: Alarm, bounds: Bounds) -> None:
@@ -111,13 +119,14 @@ class MemoryJobs:
         if work is None:
             return False
         self._leave_queue(work)
-        self._lease(work, now + lease)
+        self._lease(work, lease, now)
         return True
 
     async def release(self, claim: Claim) -> None:
         now = self._alarm.now()
         work = self._held(claim)
         if work is not None:
+            work.deliveries -= 1
             self._give_back(work, now)
 
     async def finish(self, claim: Claim) -> None:
@@ -141,7 +150,8 @@ class MemoryJobs:
     def sweep(self, now: float) -> float | None:
         """Let leases lapse that have run out; return when to come again."""
         self._lapse(now)
-        pending = [self._leases.next(), self._finished.sweep(now)]
+        tick = now + TICK if self._leases else None
+        pending = [self._leases.next(), tick, self._finished.sweep(now)]
         return min((due for due in pending if due is not None), default=None)
 
     def close(self) -> None:
@@ -187,14 +197,18 @@ class MemoryJobs:
     def _grant(self, work: _Work, holder: str, lease: float, now: float) -> Claim:
         work.fence = next(self._next_fence)
         work.deliveries += 1
-        self._lease(work, now + lease)
+        self._lease(work, lease, now)
         return Claim(job=work.job, fence=work.fence, deliveries=work.deliveries, holder=holder)
 
-    def _lease(self, work: _Work, due: float) -> None:
-        self._leases.set(work.job.key, due)
-        self._alarm.at(due)
+    def _lease(self, work: _Work, lease: float, now: float) -> None:
+        work.lease = lease
+        self._leases.set(work.job.key, now + lease)
+        self._alarm.at(now + min(lease, TICK))
 
     def _lapse(self, now: float) -> None:
+        if self._alarm.was_late():
+            for key in self._leases.pending():
+                self._leases.set(key, now + self._work[key].lease)
         for key in self._leases.take(now):
             self._offer(self._work[key], now)
 
