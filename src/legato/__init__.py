@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # `typing` is slow to import, and a program must first see to its signals
 
 if TYPE_CHECKING:
     from legato.audio import AudioChunk, AudioFormat
@@ -67,6 +66,8 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name in _HOMES:
+        from importlib import import_module
+
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
-import math
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,9 +20,11 @@ from pydantic_settings import (
     SettingsError,
 )
 
+from legato.bounds import BOUNDS, ENGINE_BOUNDS, RELATIONS, Bound
 from legato.client.config import ClientConfig
 from legato.errors import LegatoError
 from legato.gateway.config import GatewayConfig
+from legato.telemetry.redaction import redacted
 from legato.worker.config import WorkerConfig
 
 ENV_PREFIX: Final = "LEGATO_"
@@ -34,7 +35,6 @@ SECRETS: Final = frozenset({"key"})
 """Names of values that `legato config show` masks."""
 
 MASK: Final = "********"
-MAX_PORT: Final = 65_535
 
 Origin = Literal["default", "file", "environment", "flag"]
 Values = Mapping[str, Mapping[str, Any]]
@@ -73,6 +73,19 @@ class BusConfig:
     url: str = "memory:"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsConfig:
+    """Where a worker of its own is watched; a gateway has the same on its port.
+
+    Attributes:
+        host: Address to bind; 127.0.0.1 keeps it on this machine.
+        port: TCP port of /metrics, /healthz and /readyz; 0 takes a free one, unset there is none.
+    """
+
+    host: str = "127.0.0.1"
+    port: int | None = None
+
+
 class Settings(BaseSettings):
     """Everything that can be set; one section for each package."""
 
@@ -85,6 +98,7 @@ class Settings(BaseSettings):
     client: ClientConfig = Field(default_factory=ClientConfig)
     bus: BusConfig = Field(default_factory=BusConfig)
     log: LogConfig = Field(default_factory=LogConfig)
+    metrics: MetricsConfig = Field(default_factory=MetricsConfig)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,18 +156,22 @@ def load(*, file: Path | None = None, flags: Values | None = None) -> Loaded:
         flags: Values by section, as given on the command line; None values are left out.
 
     Raises:
-        BadSettings: If a key is unknown, a value wrong, or the file missing or no TOML.
+        BadSettings: If a key is unknown, a value wrong or out of its bounds, or the file missing
+            or no TOML.
     """
     told = _told(file, flags or {})
     for origin, values in told.items():
         _check_names(origin, values)
 
+    merged = _merged(told)
+    _check_bounds(merged, told)
     try:
-        settings = Settings(**_merged(told))
+        settings = Settings(**merged)
     except ValidationError as error:
         raise BadSettings(_sentence(error, told)) from error
     in_force = tuple(_origins(settings, told))
-    _check_ranges(in_force)
+    _check_relations({setting.name: setting for setting in in_force})
+    _check_twins(settings.worker, _origin_of("worker", "engines", told))
     masked = (_masked(setting) for setting in in_force)
     return Loaded(settings, tuple(masked))
 
@@ -247,13 +265,52 @@ def _unknown(origin: Origin, name: str, known: Iterable[str]) -> str:
     return f"{origin}: {name} is not a setting{hint}"
 
 
-def _check_ranges(in_force: Iterable[Setting]) -> None:
-    for setting in in_force:
-        value, name = setting.value, setting.name
-        if isinstance(value, int | float) and not 0 <= value < math.inf:
-            raise BadSettings(f"{setting.origin}: {name} must be 0 or more, not {value}")
-        if name == "gateway.port" and isinstance(value, int) and value > MAX_PORT:
-            raise BadSettings(f"{setting.origin}: {name} must be 0 to {MAX_PORT}, not {value}")
+def _check_bounds(merged: Mapping[str, Mapping[str, Any]], told: Mapping[Origin, Values]) -> None:
+    """Check all numbers; what is none is left to pydantic, which knows the types."""
+    for section, values in merged.items():
+        for name, value in values.items():
+            origin, dotted = _origin_of(section, name, told), f"{section}.{name}"
+            if dotted in BOUNDS:
+                _check_bound(origin, dotted, value, BOUNDS[dotted])
+            if dotted != "worker.engines" or not isinstance(value, list):
+                continue
+            for place, item in enumerate(value):
+                for key in ENGINE_BOUNDS.keys() & (item if isinstance(item, dict) else {}):
+                    _check_bound(origin, f"{dotted}.{place}.{key}", item[key], ENGINE_BOUNDS[key])
+
+
+def _check_bound(origin: Origin, name: str, value: object, bound: Bound) -> None:
+    try:
+        number = float(value) if isinstance(value, str) else value
+    except ValueError:
+        return
+    if isinstance(number, int | float) and not bound.admits(number):
+        raise BadSettings(f"{origin}: {name} must be {bound}, not {value}")
+
+
+def _check_relations(settings: Mapping[str, Setting]) -> None:
+    for relation in RELATIONS:
+        one, other = settings[relation.name], settings[relation.other]
+        most: Any = other.value
+        value: Any = one.value
+        if value <= relation.times * most:
+            continue
+        origin = one.origin if one.origin != "default" else other.origin
+        raise BadSettings(
+            f"{origin}: {one.name} must be at most {relation.times * most:g}, not {value:g}, with"
+            f" {other.name} at {most:g}: {relation.why}"
+        )
+
+
+def _check_twins(worker: WorkerConfig, origin: Origin) -> None:
+    seen = set()
+    for spec in worker.engines:
+        if (spec.kind, spec.name) in seen:
+            raise BadSettings(
+                f"{origin}: worker.engines names {spec.name} ({spec.kind.value}) twice; raise its"
+                " processes instead"
+            )
+        seen.add((spec.kind, spec.name))
 
 
 def _origins(settings: Settings, told: Mapping[Origin, Values]) -> Iterator[Setting]:
@@ -270,8 +327,10 @@ def _origin_of(section: str, name: str, told: Mapping[Origin, Values]) -> Origin
 
 
 def _masked(setting: Setting) -> Setting:
-    is_secret = setting.name.rpartition(".")[2] in SECRETS
-    return dataclasses.replace(setting, value=MASK) if is_secret and setting.value else setting
+    if isinstance(setting.value, str):
+        is_secret = setting.name.rpartition(".")[2] in SECRETS and setting.value
+        return dataclasses.replace(setting, value=MASK if is_secret else redacted(setting.value))
+    return setting
 
 
 def _sentence(error: ValidationError, told: Mapping[Origin, Values]) -> str:

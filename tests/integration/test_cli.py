@@ -164,6 +164,25 @@ def test_text_on_a_terminal_is_not_mixed_with_the_progress(
         assert re.search(rf"(^|\n|\x1b\[2K){re.escape(line)}\n", shown), (line, shown)
 
 
+@pytest.mark.parametrize(("text", "code"), [("One. Two.", 0), ("?!", Exit.BAD_INPUT)])
+def test_say_shows_on_a_terminal_how_far_it_is_and_what_failed(
+    tone_server: Server, place: Path, text: str, code: int
+) -> None:
+    screen, terminal = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "legato", "say", text, "-o", "x.wav", "--url", tone_server.url],
+        cwd=place, stdin=terminal, stdout=terminal, stderr=terminal, timeout=60,
+        env=environment({"TERM": "xterm"}),
+    )  # fmt: skip
+    os.close(terminal)
+
+    shown = read_all(screen).replace("\r\n", "\n")
+    assert done.returncode == code
+    assert re.search(r"said \d\.\d s", shown)
+    if code:
+        assert re.search(r"\x1b\[2K\x1b\[1mlegato:\x1b\[0m unsupported_text: [^\n]+\n$", shown)
+
+
 def read_all(screen: int) -> str:
     data = b""
     with os.fdopen(screen, "rb", buffering=0) as reading, suppress(OSError):
@@ -268,7 +287,142 @@ def test_a_port_in_use_is_named(tone_server: Server, place: Path) -> None:
     assert "--port 8440" in told(done)
 
 
+FULL = Path("/dev/full")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--help",),
+        ("--version",),
+        ("say", "--help"),
+        ("config", "show"),
+        ("config", "show", "--json"),
+        ("doctor",),
+        ("voices",),
+        ("say", "One.", "-o", "-"),
+        ("say", "One.", "--json"),
+        ("listen", "x.wav"),
+        ("listen", "x.wav", "--json"),
+        ("listen", "x.wav", "--vtt"),
+    ],
+)
+def test_what_cannot_be_written_is_told_of_every_command(
+    tone_server: Server, place: Path, args: tuple[str, ...]
+) -> None:
+    (place / "x.wav").write_bytes(wav_bytes(bytes(32_000), AudioFormat(16_000)))
+    with (
+        FULL.open("wb") as full,
+        Process(args, cwd=place, env=to(tone_server), stdout=full) as full_one,
+    ):
+        assert full_one.process.wait(30) == Exit.BAD_INPUT
+        line = full_one.wait_for("legato: ")
+    assert line.startswith("legato: cannot_write: standard output cannot be written: No space")
+    assert full_one.said == [line]
+
+    reading, writing = os.pipe()
+    os.close(reading)
+    with Process(args, cwd=place, env=to(tone_server), stdout=writing) as left_alone:
+        os.close(writing)
+        assert left_alone.process.wait(30) == Exit.PIPE_CLOSED
+    assert left_alone.said == []
+
+
+def to(server: Server) -> dict[str, str]:
+    """Settings of a client of this server."""
+    return {"LEGATO_CLIENT__URL": server.url}
+
+
+def test_no_password_of_an_address_is_shown(place: Path) -> None:
+    url = "ws://me:open-sesame@127.0.0.1:1"
+    env = {"LEGATO_BUS__URL": "redis://:open-sesame@127.0.0.1:1/0"}
+    failures = [
+        run_legato("say", "One.", "-o", "x.wav", "--url", url, cwd=place),
+        run_legato("voices", "--url", url, cwd=place),
+        run_legato("voices", "--url", url.removeprefix("ws://"), cwd=place),
+        run_legato("voices", "--url", url.replace("-", " "), cwd=place),
+        run_legato("voices", "--url", url.replace("ws:", "gopher:"), cwd=place),
+        run_legato("worker", cwd=place, env=env),
+        run_legato("worker", cwd=place, env={"LEGATO_BUS__URL": url}),
+    ]
+    shown = run_legato("config", "show", cwd=place, env=env).stdout
+
+    for done in failures:
+        assert done.returncode in {Exit.UNREACHABLE, Exit.USAGE}
+        assert "sesame" not in told(done)
+    assert b"sesame" not in shown
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "exit_", "words"),
+    [
+        (("listen", ""), "bad_usage", Exit.USAGE, "name of the FILE is empty"),
+        (("say", "One.", "-o", ""), "bad_usage", Exit.USAGE, "-o has no name of a file"),
+        (("say", "caf\udce9", "-o", "x.wav"), "unsupported_text", Exit.BAD_INPUT, "not UTF-8"),
+    ],
+)
+def test_an_argument_that_cannot_be_is_named_for_what_it_is(
+    place: Path, args: tuple[str, ...], code: str, exit_: Exit, words: str
+) -> None:
+    done = run_legato(*args, cwd=place)
+
+    assert done.returncode == exit_
+    assert told(done).startswith(f"legato: {code}: ")
+    assert words in told(done)
+
+
+def test_a_server_refuses_settings_that_would_break_it(place: Path) -> None:
+    (place / "legato.toml").write_text("[worker]\nclaim_wait = 0\n")
+
+    done = run_legato("serve", "--port", "0", cwd=place)
+
+    assert done.returncode == Exit.USAGE
+    assert told(done) == (
+        "legato: bad_settings: file: worker.claim_wait must be 0.01 to 86400, not 0"
+    )
+
+
+def test_a_server_without_an_engine_says_what_is_missing_and_not_that_it_is_ready(
+    place: Path,
+) -> None:
+    engines = [{"kind": "synthesize", "name": "hibari", "target": "no.such.module:Engine"}]
+    env = {"LEGATO_WORKER__ENGINES": json.dumps(engines)}
+    with Process(("serve", "--port", "0"), cwd=place, env=env) as serve:
+        serve.wait_for("no engine can be used")
+        why = serve.wait_for("hibari (synthesize): ")
+        assert "no.such.module" in why
+        assert serve.interrupt() == 0
+    assert not [line for line in serve.said if "ready after" in line or "legato say" in line]
+
+
 # signals
+
+
+EARLY = """
+import os, sys
+from _signal import SIGINT
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "legato.cli.commands":
+            os.kill(os.getpid(), SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+from legato.cli import main
+assert not {"enum", "pathlib", "re", "typing"} & set(sys.modules)
+main()
+"""
+"""Presses Ctrl-C when the first slow import begins; before it nothing slow was imported."""
+
+
+def test_ctrl_c_in_the_first_moments_is_quiet(place: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", EARLY], cwd=place, capture_output=True, timeout=60,
+        env=environment({"PYTHONPATH": os.pathsep.join(sys.path)}),
+    )  # fmt: skip
+
+    assert (done.returncode, done.stdout, done.stderr) == (Exit.INTERRUPTED, b"", b"")
 
 
 def test_serve_ends_in_good_order(place: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -63,6 +64,21 @@ def test_a_new_worker_serves_when_the_first_was_killed(place: Path, redis: Redis
         with role("worker", redis, place) as second:
             second.wait_for("ready after")
             assert said(place, gateway, "Still here.")["sha256"] == before["sha256"]
+
+
+def test_a_worker_can_be_watched(place: Path, redis: RedisServer) -> None:
+    with role("worker", redis, place, "--metrics-port", "0") as worker:
+        found = re.search(r"http://127\.0\.0\.1:\d+", worker.wait_for("metrics on"))
+        assert found is not None
+        worker.wait_for("ready after")
+        bodies = {}
+        for path in ("healthz", "readyz", "metrics"):
+            with urllib.request.urlopen(f"{found[0]}/{path}", timeout=5) as answer:
+                bodies[path] = answer.read().decode()
+        assert (bodies["healthz"], bodies["readyz"]) == ("ok\n", "ready\n")
+        assert "legato_jobs_active" in bodies["metrics"]
+        assert worker.interrupt(signal.SIGTERM) == 0
+        assert worker.left() == []
 
 
 @pytest.mark.parametrize("name", ["gateway", "worker"])

@@ -98,9 +98,9 @@ def test_lists_are_read_from_both(monkeypatch: pytest.MonkeyPatch) -> None:
         ("gateway = 5\n", "file: gateway is a section, not a value"),
         ('[gateway]\nport = "many"\n', "file: gateway.port: Input should be a valid integer"),
         ("[gateway]\nport = 70000\n", "file: gateway.port must be 0 to 65535, not 70000"),
-        ("[gateway]\ndrain_timeout = -1\n", "file: gateway.drain_timeout must be 0 or more"),
-        ("[gateway]\ndrain_timeout = inf\n", "file: gateway.drain_timeout must be 0 or more"),
-        ("[client]\nrate = 0\n", "rate must be above 0"),
+        ("[gateway]\ndrain_timeout = -1\n", "gateway.drain_timeout must be 0 to 86400, not -1"),
+        ("[gateway]\ndrain_timeout = inf\n", "gateway.drain_timeout must be 0 to 86400, not inf"),
+        ("[client]\nrate = 0\n", "file: client.rate must be 0.01 to 10000, not 0"),
         ("[[worker.engines]]\nkind = 'sing'\nname = 'a'\n", "file: worker.engines.0.kind: "),
         ("[[worker.engines]]\nkind = 'recognize'\n", "file: worker.engines.0.name: "),
         ("[gateway\n", "settings file legato.toml: "),
@@ -113,6 +113,97 @@ def test_what_cannot_be_is_refused_by_its_name(text: str, sentence: str) -> None
         load()
 
     assert sentence in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "worker.claim_wait",
+        "worker.renew_every",
+        "worker.announce_every",
+        "worker.engine_timeout",
+        "worker.lease",
+        "worker.load_timeout",
+        "gateway.heartbeat_idle",
+        "gateway.heartbeat_active",
+        "gateway.header_timeout",
+        "gateway.idle_timeout",
+        "gateway.slow_timeout",
+        "gateway.max_message_bytes",
+        "gateway.max_connections",
+        "gateway.max_streams",
+    ],
+)
+@pytest.mark.parametrize("value", ["0", "-1", "nan", "inf", "100000000000000000000"])
+def test_what_would_break_a_server_is_refused_wherever_it_is_set(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    section, _, key = name.partition(".")
+    write(f"[{section}]\n{key} = {value}\n")
+    with pytest.raises(BadSettings, match=rf"^file: {name} must be \S+ to \d+, not {value}$"):
+        load()
+
+    Path(FILE_NAME).unlink()
+    with pytest.raises(BadSettings, match=f"^flag: {name} must be"):
+        load(flags={section: {key: float(value)}})
+
+    monkeypatch.setenv(f"LEGATO_{section}__{key}".upper(), value)
+    with pytest.raises(BadSettings, match=f"^environment: {name} must be"):
+        load()
+
+
+@pytest.mark.parametrize("key", ["processes", "slots"])
+@pytest.mark.parametrize("value", [0, -1, 10**20])
+def test_an_engine_needs_processes_and_slots(
+    monkeypatch: pytest.MonkeyPatch, key: str, value: int
+) -> None:
+    write(f"[[worker.engines]]\nkind = 'recognize'\nname = 'tone'\n{key} = {value}\n")
+    with pytest.raises(BadSettings, match=rf"^file: worker\.engines\.0\.{key} must be 1 to \d+"):
+        load()
+
+    engines = [{"kind": "recognize", "name": "tone", key: value}]
+    monkeypatch.setenv("LEGATO_WORKER__ENGINES", json.dumps(engines))
+    with pytest.raises(BadSettings, match=rf"^environment: worker\.engines\.0\.{key} must"):
+        load()
+
+
+def test_a_value_that_is_overruled_is_not_held_against_anybody() -> None:
+    write("[gateway]\nport = -1\n")
+
+    assert load(flags={"gateway": {"port": 1}}).settings.gateway.port == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "renew_every = 1.5",
+            "file: worker.renew_every must be at most 1, not 1.5, with worker.lease at 2:",
+        ),
+        (
+            "lease = 0.5",
+            "file: worker.renew_every must be at most 0.25, not 0.5, with worker.lease at 0.5:",
+        ),
+        ("record_ttl = 3", "file: worker.announce_every must be at most 1.5, not 2"),
+        ("restart_delay = 60", "file: worker.restart_delay must be at most 30, not 60"),
+        ("[gateway]\nidle_timeout = 50", "file: gateway.heartbeat_idle must be at most 25"),
+        ("[gateway]\nheartbeat_active = 46", "file: gateway.heartbeat_active must be at most 45"),
+    ],
+)
+def test_settings_must_go_together(text: str, sentence: str) -> None:
+    write(text if text.startswith("[") else f"[worker]\n{text}\n")
+
+    with pytest.raises(BadSettings) as caught:
+        load()
+
+    assert caught.value.message.startswith(sentence)
+
+
+def test_an_engine_is_named_once() -> None:
+    write("[[worker.engines]]\nkind = 'recognize'\nname = 'tone'\n" * 2)
+
+    with pytest.raises(BadSettings, match=r"file: worker\.engines names tone \(recognize\) twice"):
+        load()
 
 
 @pytest.mark.parametrize(
@@ -164,6 +255,16 @@ def test_a_secret_is_used_but_not_shown(monkeypatch: pytest.MonkeyPatch) -> None
     shown = {one.name: one.shown for one in loaded.in_force}
     assert shown["client.key"] == json.dumps(MASK)
     assert "open-sesame" not in repr(loaded.in_force)
+
+
+def test_a_password_in_an_address_is_used_but_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEGATO_BUS__URL", "redis://me:open-sesame@host/0")
+
+    loaded = load()
+
+    assert loaded.settings.bus.url == "redis://me:open-sesame@host/0"
+    shown = {one.name: one.value for one in loaded.in_force}
+    assert shown["bus.url"] == "redis://***@host/0"
 
 
 def test_values_are_shown_as_json() -> None:

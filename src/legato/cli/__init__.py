@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from legato.cli.entry import catch_early, hold_places
-
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line.
+
+    Raises:
+        SystemExit: Always, with the exit code.
+    """
+    # Nothing may be imported above: Ctrl-C would meet it with a traceback.
+    from legato.cli.entry import end_at_once, hold_places
+
+    end_at_once()
     hold_places()
-    catch_early()
     from legato.cli.commands import application  # slow to import
 
-    application()()
+    try:
+        application()()
+    finally:
+        end_at_once()

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
-from rich.console import Console, JustifyMethod
+from rich.console import JustifyMethod
 from rich.table import Table
+from rich.text import Text
 
 from legato.bench.benchmark import Benchmark, Setup
 from legato.bench.machine import describe
@@ -18,9 +19,10 @@ from legato.bench.page import NoMarkers, table_of, with_table
 from legato.bench.report import HEADINGS, cells
 from legato.bench.row import Row
 from legato.bench.runner import run_all
-from legato.cli.exits import ERR, Exit
+from legato.cli.exits import ERR, Exit, PlainConsole
 from legato.cli.extras import need
 from legato.cli.loop import run
+from legato.cli.pipes import emit, show
 
 PIPECAT = Path(".bench-venv/bin/python")
 """Where `make bench` puts it, seen from the checkout."""
@@ -81,10 +83,10 @@ def _chosen(names: Sequence[str]) -> list[Benchmark]:
 
 def _list(benchmarks: Sequence[Benchmark]) -> None:
     for benchmark in benchmarks:
-        typer.echo(f"{benchmark.name}: {benchmark.about}")
+        emit(f"{benchmark.name}: {benchmark.about}")
         for figure in benchmark.figures:
             bound = "" if figure.bound is None else f" at most {figure.bound:g} {figure.unit}"
-            typer.echo(f"  {figure.name}{bound}")
+            emit(f"  {figure.name}{bound}")
 
 
 def _check_page(page: Path, *, partial: bool) -> None:
@@ -134,7 +136,7 @@ async def _measure(
 def _print(rows: Sequence[Row], *, as_json: bool) -> None:
     machine = describe()
     if as_json:
-        typer.echo(json.dumps([row.as_json(machine) for row in rows], ensure_ascii=False, indent=1))
+        emit(json.dumps([row.as_json(machine) for row in rows], ensure_ascii=False, indent=1))
         return
     table = Table(box=None, pad_edge=False)
     for heading in HEADINGS:
@@ -142,15 +144,12 @@ def _print(rows: Sequence[Row], *, as_json: bool) -> None:
         table.add_column(heading, justify=justify, overflow="fold")
     for row in rows:
         table.add_row(*cells(row), style=STYLES[row.verdict])
-    console = Console()
+    console = PlainConsole()
     if not console.is_terminal:
         console.width = max(console.width, WIDTH)
-    console.print(table)
-    console.print(f"on {machine}", style="dim", markup=False)
-    for row in rows:
-        if row.note:
-            note = f"{row.name}: {row.note}"
-            console.print(note, style="dim", markup=False, highlight=False, soft_wrap=True)
+    notes = (f"{row.name}: {row.note}" for row in rows if row.note)
+    show(table, Text(f"on {machine}", style="dim"), console=console)
+    show(*(Text(note, style="dim") for note in notes), console=PlainConsole(soft_wrap=True))
 
 
 def _table(rows: Sequence[Row]) -> str:

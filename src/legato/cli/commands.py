@@ -5,16 +5,18 @@ A command is one module with one function; what it needs beyond the base is impo
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 import legato
 from legato.cli.bench import bench
-from legato.cli.config import config_app
+from legato.cli.config import show
 from legato.cli.doctor import doctor
-from legato.cli.exits import plainly
+from legato.cli.exits import plainly, telling
 from legato.cli.listen import listen
+from legato.cli.pipes import emit, writing
 from legato.cli.say import say
 from legato.cli.serve import gateway, serve, worker
 from legato.cli.voices import voices
@@ -22,14 +24,33 @@ from legato.cli.voices import voices
 COMMANDS: Final = (serve, gateway, worker, say, listen, voices, doctor, bench)
 """In the order of `legato --help`."""
 
-GROUPS: Final = {"config": config_app}
-"""Commands with commands of their own."""
+GROUPS: Final = {"config": ("Settings.", (show,))}
+"""Commands with commands of their own: what they are about, and these."""
+
+
+class _Group(TyperGroup):
+    """Commands; its `--help` and `--version` fail as plainly as they do."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Read the arguments; `--help` prints here."""
+        with telling(), writing():
+            return super().make_context(*args, **kwargs)
+
+
+class _Command(TyperCommand):
+    """One command; see `_Group`."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Read the arguments; `--help` prints here."""
+        with telling(), writing():
+            return super().make_context(*args, **kwargs)
 
 
 def application() -> typer.Typer:
     """Return the whole command line."""
     app = typer.Typer(
         name="legato",
+        cls=_Group,
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -38,15 +59,23 @@ def application() -> typer.Typer:
     )
     app.callback()(root)
     for command in COMMANDS:
-        app.command()(plainly(command))
-    for name, group in GROUPS.items():
+        app.command(cls=_Command)(plainly(command))
+    for name, (about, commands) in GROUPS.items():
+        group = typer.Typer(cls=_Group, help=about, no_args_is_help=True)
+        group.callback()(_nothing)
+        for command in commands:
+            group.command(cls=_Command)(plainly(command))
         app.add_typer(group, name=name)
     return app
 
 
+def _nothing() -> None:
+    """Make a group of what has one command."""
+
+
 def _show(shown: bool) -> None:
     if shown:
-        typer.echo(f"legato {legato.__version__}")
+        emit(f"legato {legato.__version__}")
         raise typer.Exit
 
 

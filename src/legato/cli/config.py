@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import json
 
-import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from legato.cli.exits import plainly
+from legato.cli import pipes
 from legato.cli.options import ConfigFile, Json
 
-config_app = typer.Typer(help="Settings.", no_args_is_help=True)
 
-
-@config_app.callback()
-def _settings() -> None:
-    """Settings."""
-
-
-@config_app.command()
-@plainly
 def show(as_json: Json = False, config: ConfigFile = None) -> None:
     """Print every setting in force and where it comes from; secrets are masked."""
     from legato.settings import load  # slow to import
@@ -31,7 +20,7 @@ def show(as_json: Json = False, config: ConfigFile = None) -> None:
         rows = {
             setting.name: {"value": setting.plain, "origin": setting.origin} for setting in settings
         }
-        typer.echo(json.dumps(rows, ensure_ascii=False))
+        pipes.emit(json.dumps(rows, ensure_ascii=False))
         return
     table = Table(box=None, pad_edge=False)
     for title in ("setting", "value", "origin"):
@@ -39,4 +28,4 @@ def show(as_json: Json = False, config: ConfigFile = None) -> None:
     for setting in settings:
         style = None if setting.origin != "default" else "dim"
         table.add_row(setting.name, escape(setting.shown), setting.origin, style=style)
-    Console().print(table)
+    pipes.show(table)

@@ -5,25 +5,31 @@ from __future__ import annotations
 import json
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
+from types import MappingProxyType
 from typing import Final, Literal
 
 import typer
-from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 import legato
-from legato.cli.exits import Exit
+from legato.cli.exits import Exit, PlainConsole
 from legato.cli.extras import MODULES, missing
 from legato.cli.options import Json
+from legato.cli.pipes import emit, show
 from legato.engines.installation import add_command
 
 State = Literal["ok", "absent", "broken"]
 
 BASE: Final = ("websockets", "protobuf", "msgspec", "numpy", "av")
 """Packages that everything needs."""
+
+MARKS: Final[Mapping[State, tuple[str, str]]] = MappingProxyType(
+    {"ok": ("ok", "green"), "absent": ("--", "dim"), "broken": ("no", "red")}
+)
+"""How a state is shown, and in what style."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,7 @@ def doctor(as_json: Json = False) -> None:
     """Look at this installation and say what to do about what is missing."""
     findings = [*_basics(), *_extras(), *_devices(), *_engines()]
     if as_json:
-        typer.echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
+        emit(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
     else:
         _print(findings)
     if any(finding.state == "broken" for finding in findings):
@@ -53,11 +59,12 @@ def doctor(as_json: Json = False) -> None:
 
 
 def _print(findings: list[Finding]) -> None:
-    console = Console(soft_wrap=True)
-    marks = {"ok": "[green]ok[/]", "absent": "[dim]--[/]", "broken": "[red]no[/]"}
-    for finding in findings:
-        console.print(f" {marks[finding.state]}  {escape(f'{finding.name:<22}')} ", end="")
-        console.print(finding.detail, markup=False, highlight=False)
+    show(*map(_line, findings), console=PlainConsole(soft_wrap=True))
+
+
+def _line(finding: Finding) -> Text:
+    mark, style = MARKS[finding.state]
+    return Text.assemble(" ", (mark, style), f"  {finding.name:<22} {finding.detail}")
 
 
 def _basics() -> Iterator[Finding]:

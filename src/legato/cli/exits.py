@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
 from functools import wraps
 from types import MappingProxyType
-from typing import Final, NoReturn, ParamSpec
+from typing import Final, NoReturn, ParamSpec, TextIO
 
 import typer
 from rich.console import Console
@@ -21,10 +24,24 @@ from legato.errors import (
     LegatoError,
     RequestError,
 )
+from legato.telemetry.redaction import redacted
 
 P = ParamSpec("P")
 
-ERR: Final = Console(stderr=True, highlight=False, soft_wrap=True)
+
+class PlainConsole(Console):
+    """A console that leaves it to its caller what a reader who has left means."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise again what rich would end the program for, with 1.
+
+        Raises:
+            BrokenPipeError: Always.
+        """
+        raise BrokenPipeError from sys.exception()
+
+
+ERR: Final = PlainConsole(stderr=True, highlight=False, soft_wrap=True)
 
 
 class Exit(IntEnum):
@@ -89,12 +106,35 @@ def plainly(command: Callable[P, None]) -> Callable[P, None]:
 
     @wraps(command)
     def told(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
+        with telling():
             command(*args, **kwargs)
-        except LegatoError as error:
-            fail(error)
 
     return told
+
+
+@contextlib.contextmanager
+def telling() -> Iterator[None]:
+    """Tell what fails in the block in one sentence; a reader who has left is told nothing.
+
+    Raises:
+        typer.Exit: If something failed.
+    """
+    try:
+        yield
+    except LegatoError as error:
+        fail(error)
+    except BrokenPipeError:
+        forget(sys.stdout, sys.stderr)
+        raise typer.Exit(Exit.PIPE_CLOSED) from None
+
+
+def forget(*streams: TextIO) -> None:
+    """Keep the interpreter from flushing what cannot be written when it ends."""
+    for stream in filter(None, streams):
+        with contextlib.suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
 
 
 def fail(error: LegatoError) -> NoReturn:
@@ -103,6 +143,9 @@ def fail(error: LegatoError) -> NoReturn:
     Raises:
         typer.Exit: Always.
     """
-    ERR.print(f"[bold red]legato:[/] {error.code}: ", end="")
-    ERR.print(error.message, markup=False)
+    try:
+        ERR.print(f"[bold red]legato:[/] {error.code}: ", end="")
+        ERR.print(redacted(error.message), markup=False)
+    except OSError:  # nobody can be told, but the exit code says it too
+        forget(sys.stderr)
     raise typer.Exit(exit_for(error)) from error

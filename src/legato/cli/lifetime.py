@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import signal
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from legato.cli.exits import ERR
 from legato.cli.node import Node
 from legato.cli.probe import answers
+from legato.cli.readiness import can_speak, is_loading, is_usable, lacks
 from legato.client.config import DEFAULT_URL
 from legato.engines.installation import is_checkout
 from legato.gateway.server import PortInUse
 from legato.protocol.version import DEFAULT_PORT
 
 if TYPE_CHECKING:
-    from legato.settings import Settings
+    from legato.bus.records import EngineRecord
+    from legato.settings import MetricsConfig, Settings
 
 LOOPBACK: Final[Mapping[str, str]] = MappingProxyType(
     {"0.0.0.0": "127.0.0.1", "::": "::1", "[::]": "[::1]"}  # noqa: S104  (what others bind)
 )
 """Address that stands for all of this machine → one that a client here can connect to."""
+
+
+OPEN_MAX: Final = 10_240
+"""Open files that macOS lets a process have where it says that it may have any number."""
 
 
 async def serve_until_stopped(
@@ -40,6 +48,7 @@ async def serve_until_stopped(
         LegatoError: If it cannot start, or a part fails.
     """
     began = time.monotonic()
+    allow_open_files()
     asked, once_more = asyncio.Event(), asyncio.Event()
 
     def ask() -> None:
@@ -53,17 +62,38 @@ async def serve_until_stopped(
         worker=settings.worker if worker else None,
     )
     try:
-        await _start(node, settings)
-        where = "" if node.url is None else f"listening on {node.url}"
-        what = "loading engines" if worker else ""
-        ERR.print("legato: " + ", ".join(filter(None, (where, what))), markup=False)
-        await _unless(asked, node.ready())
-        if not asked.is_set():
-            _tell_ready(time.monotonic() - began, node.url if worker else None)
-            await _unless(asked, node.finished())
-        ERR.print("legato: stopping; once more to stop at once")
+        async with _watched(settings.metrics if not gateway else None, node, asked) as metrics:
+            await _start(node, settings)
+            _tell_begun(node, metrics, loading=worker)
+            await _unless(asked, node.ready())
+            if not asked.is_set():
+                _tell_ready(time.monotonic() - began, node, has_worker=worker)
+                await _unless(asked, node.finished())
+            ERR.print("legato: stopping; once more to stop at once")
     finally:
         await _stop(node, once_more, 0.0 if gateway else settings.gateway.drain_timeout)
+
+
+@asynccontextmanager
+async def _watched(
+    config: MetricsConfig | None, node: Node, stopping: asyncio.Event
+) -> AsyncIterator[str | None]:
+    """Let the worker be watched until it has been told to stop; gives the address, if any."""
+
+    def fault() -> str | None:
+        if stopping.is_set():
+            return "draining"
+        if is_loading(node.engines):
+            return "engines are loading"
+        return None if is_usable(node.engines) else "no engine can be used"
+
+    if config is None or config.port is None:
+        yield None
+        return
+    from legato.cli.watching import watched
+
+    async with watched(config, fault) as address:
+        yield address
 
 
 async def _start(node: Node, settings: Settings) -> None:
@@ -80,9 +110,46 @@ async def _start(node: Node, settings: Settings) -> None:
         raise PortInUse(message) from error
 
 
-def _tell_ready(took: float, url: str | None) -> None:
-    hint = "" if url is None else f"; try: {example(url)}"
-    ERR.print(f"legato: ready after {took:.1f} s{hint}", markup=False)
+def _tell_begun(node: Node, metrics: str | None, *, loading: bool) -> None:
+    parts = (
+        "" if node.url is None else f"listening on {node.url}",
+        "" if metrics is None else f"metrics on {metrics}/metrics",
+        "loading engines" if loading else "",
+    )
+    ERR.print("legato: " + ", ".join(filter(None, parts)), markup=False)
+
+
+def _tell_ready(took: float, node: Node, *, has_worker: bool) -> None:
+    for line in ready_lines(took, node.url, node.engines if has_worker else None):
+        ERR.print(f"legato: {line}", markup=False)
+
+
+def ready_lines(took: float, url: str | None, engines: Sequence[EngineRecord] | None) -> list[str]:
+    """Return what is said when no engine is loading any more.
+
+    Args:
+        took: Seconds since the start.
+        url: Where clients connect to; None without a gateway.
+        engines: Those of the worker; None without one.
+    """
+    if engines is None:
+        return [f"ready after {took:.1f} s"]
+    lacking = lacks(engines)
+    if not is_usable(engines):
+        return ["no engine can be used; put this right and start again:", *lacking]
+    hint = f"; try: {example(url)}" if url is not None and can_speak(engines) else ""
+    return [f"ready after {took:.1f} s{hint}", *(f"without {lack}" for lack in lacking)]
+
+
+def allow_open_files() -> None:
+    """Raise the number of files that this process may open to what the system lets it have.
+
+    Each connection is one, and the usual limit of 1,024 is below `gateway.max_connections`.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = OPEN_MAX if hard == resource.RLIM_INFINITY else hard
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def example(url: str) -> str:

@@ -16,7 +16,7 @@ from legato.cli.exits import ERR, BadUsage
 from legato.cli.extras import need
 from legato.cli.loop import Interruption, run
 from legato.cli.options import CaFile, Engine, Insecure, Json, Language, Url
-from legato.cli.pipes import STDIN, stdin
+from legato.cli.pipes import STDIN, emit, stdin
 from legato.cli.progress import Progress
 from legato.cli.subtitles import VTT_HEADER, Cue, split, srt_cue, vtt_cue
 from legato.cli.target import Target
@@ -81,6 +81,8 @@ def listen(
     form = _form(as_json=as_json, as_srt=as_srt, as_vtt=as_vtt)
     if (file is None) != mic:
         raise BadUsage("give one source: a FILE, - for standard input, or --mic")
+    if file is not None and not file:
+        raise BadUsage("the name of the FILE is empty; - is standard input")
     if mic:
         need("audio")
     target = Target(url, ca_file=ca_file, insecure=insecure, quiet=form is Form.JSON)
@@ -139,14 +141,14 @@ class _Writing:
         self._cues = 0
         self._kept: list[Transcript] = []
         if form is Form.VTT:
-            typer.echo(VTT_HEADER, nl=False)
+            emit(VTT_HEADER, end="")
 
     def add(self, transcript: Transcript) -> None:
         """Take a final."""
         self._heard = True
         match self._form:
             case Form.TEXT:
-                typer.echo(transcript.text)
+                emit(transcript.text)
             case Form.JSON:
                 self._kept.append(transcript)
             case _:
@@ -157,12 +159,12 @@ class _Writing:
         for cue in split(whole):
             self._cues += 1
             vtt = self._form is Form.VTT
-            typer.echo(vtt_cue(cue) if vtt else srt_cue(self._cues, cue), nl=False)
+            emit(vtt_cue(cue) if vtt else srt_cue(self._cues, cue), end="")
 
     def end(self, listening: Listening) -> None:
         """Write what had to wait for the end."""
         if self._form is Form.JSON:
-            typer.echo(json.dumps(report(self._kept, listening), ensure_ascii=False))
+            emit(json.dumps(report(self._kept, listening), ensure_ascii=False))
         elif not self._heard and ERR.is_terminal:
             ERR.print("legato: no speech was heard")
 
@@ -190,6 +192,7 @@ def report(finals: list[Transcript], listening: Listening) -> dict[str, object]:
             for transcript in finals
         ],
         "engine": listening.engine,
+        "resumes": listening.resumes,
         "warning": listening.warning,
     }
 

@@ -13,7 +13,6 @@ import typer
 
 from legato.cli.entry import catch_early
 from legato.cli.exits import ERR, Exit
-from legato.cli.pipes import forget_stdout
 
 T = TypeVar("T")
 
@@ -43,7 +42,8 @@ def run(work: Coroutine[object, object, T], interruption: Interruption | None = 
 
     Raises:
         LegatoError: If it failed.
-        typer.Exit: If it was interrupted, or the reader of its output has left.
+        BrokenPipeError: If the reader of its output has left.
+        typer.Exit: If it was interrupted.
     """
     interruption = interruption or Interruption()
     try:
@@ -51,9 +51,8 @@ def run(work: Coroutine[object, object, T], interruption: Interruption | None = 
             return runner.run(_guarded(work, interruption))
     except asyncio.CancelledError:
         _leave(interruption.number)
-    except BrokenPipeError:
-        forget_stdout()
-        raise typer.Exit(Exit.PIPE_CLOSED) from None
+    except KeyboardInterrupt:  # a loop that closes puts back the handler that raises it
+        _leave(signal.SIGINT)
     finally:
         catch_early()
 

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 from legato.bus.base import Bus
 from legato.bus.memory import MemoryBus
+from legato.bus.records import EngineRecord
 from legato.cli.buses import open_bus
 from legato.gateway.config import GatewayConfig
 from legato.gateway.server import Server
@@ -47,6 +48,11 @@ class Node:
     def url(self) -> str | None:
         """Where clients connect to; None without a gateway."""
         return None if self._server is None else self._server.url
+
+    @property
+    def engines(self) -> list[EngineRecord]:
+        """Its engines, those that cannot be used with the reason; none without a worker."""
+        return [] if self._worker is None else self._worker.engines()
 
     async def start(self) -> None:
         """Listen, and begin to load the engines.

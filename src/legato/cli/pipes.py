@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
+from collections.abc import Iterator
 from typing import BinaryIO, Final
 
-from legato.cli.exits import BadUsage
+import typer
+from rich.console import RenderableType
+
+from legato.cli.exits import BadUsage, PlainConsole, forget
 from legato.errors import LegatoError
 
 STDIN: Final = "-"
@@ -18,7 +21,7 @@ class CannotWrite(LegatoError):
     """A file cannot be written (never on the wire)."""
 
     code = "cannot_write"
-    advice = "Choose another place with -o."
+    advice = "Choose another place for the output."
 
 
 def stdin() -> BinaryIO:
@@ -50,9 +53,53 @@ def is_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def forget_stdout() -> None:
-    """Keep the interpreter from flushing into a closed pipe when it ends."""
-    with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+@contextlib.contextmanager
+def writing() -> Iterator[None]:
+    """Say that standard output cannot be written if that is why the block fails.
+
+    Raises:
+        CannotWrite: If it cannot be.
+        BrokenPipeError: If its reader has left.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        forget(sys.stdout)
+        raise CannotWrite(
+            f"standard output cannot be written: {error.strerror or error}"
+        ) from error
+    except UnicodeEncodeError as error:
+        raise CannotWrite(
+            f"standard output takes {error.encoding}, which has no"
+            f" {error.object[error.start]!a}; set PYTHONIOENCODING=utf-8"
+        ) from error
+
+
+def emit(text: str, *, end: str = "\n") -> None:
+    """Write text to standard output, at once.
+
+    Raises:
+        CannotWrite: If it cannot be written.
+        BrokenPipeError: If its reader has left.
+    """
+    with writing():
+        typer.echo(text + end, nl=False)
+
+
+def show(*what: RenderableType, console: PlainConsole | None = None) -> None:
+    """Write tables and lines for a person to standard output.
+
+    Args:
+        what: Each on lines of its own.
+        console: Where; by default one as wide as the terminal.
+
+    Raises:
+        CannotWrite: If it cannot be written.
+        BrokenPipeError: If its reader has left.
+    """
+    console = console or PlainConsole()
+    with writing():
+        for one in what:
+            console.print(one)

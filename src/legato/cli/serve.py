@@ -21,6 +21,13 @@ BusUrl = Annotated[
 ]
 TlsCert = Annotated[Path | None, typer.Option(help="PEM file with the certificate; turns on TLS.")]
 TlsKey = Annotated[Path | None, typer.Option(help="PEM file with its private key.")]
+MetricsHost = Annotated[
+    str | None, typer.Option(help="Address to bind for --metrics-port [default: 127.0.0.1].")
+]
+MetricsPort = Annotated[
+    int | None,
+    typer.Option(help="Serve /metrics, /healthz and /readyz on this TCP port; 0: a free one."),
+]
 LogLevel = Annotated[str | None, typer.Option(help="debug, info, warning or error.")]
 
 GATEWAYS_AND_WORKERS: Final = "gateways and workers in processes of their own need"
@@ -57,9 +64,16 @@ def gateway(
     _run(settings, worker=False)
 
 
-def worker(bus: BusUrl = None, log_level: LogLevel = None, config: ConfigFile = None) -> None:
+def worker(
+    bus: BusUrl = None,
+    metrics_host: MetricsHost = None,
+    metrics_port: MetricsPort = None,
+    log_level: LogLevel = None,
+    config: ConfigFile = None,
+) -> None:
     """Run engines alone, for the gateways on the same bus."""
-    settings = _settings(config, bus, log_level, {})
+    metrics = {"host": metrics_host, "port": metrics_port}
+    settings = _settings(config, bus, log_level, {"metrics": metrics})
     _need_shared(settings.bus.url, GATEWAYS_AND_WORKERS)
     _run(settings, gateway=False)
 
@@ -92,22 +106,23 @@ def _need_shared(url: str, what: str) -> None:
 def _gateway_flags(
     host: str | None, port: int | None, tls_cert: Path | None, tls_key: Path | None
 ) -> dict[str, Any]:
-    return {
+    flags = {
         "host": host,
         "port": port,
         "tls_cert": None if tls_cert is None else str(tls_cert),
         "tls_key": None if tls_key is None else str(tls_key),
     }
+    return {"gateway": flags}
 
 
 def _settings(
-    config: Path | None, bus: str | None, log_level: str | None, gateway_flags: dict[str, Any]
+    config: Path | None, bus: str | None, log_level: str | None, own_flags: dict[str, Any]
 ) -> Settings:
     need("server")
     from legato.settings import load
     from legato.telemetry.logs import configure
 
-    flags = {"gateway": gateway_flags, "bus": {"url": bus}, "log": {"level": log_level}}
+    flags = {**own_flags, "bus": {"url": bus}, "log": {"level": log_level}}
     settings = load(file=config, flags=flags).settings
     configure(settings.log.format, settings.log.level)
     return settings

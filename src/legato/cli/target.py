@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from legato.client.config import DEFAULT_URL
 from legato.engines.installation import add_command
 from legato.errors import ConnectionLost
 from legato.protocol.version import DEFAULT_PORT
+from legato.telemetry.redaction import redacted
 
 if TYPE_CHECKING:
     from legato.settings import Settings
@@ -76,7 +77,7 @@ class Target:
                 config = replace(config, url=url)
             client = await stack.enter_async_context(Client(config))
             if task is not None and not embedded:
-                await _until_loaded(client, task)
+                await _until_loaded(client, task, self._tell_loading)
             yield client
 
     def _tell_embedded(self) -> None:
@@ -89,10 +90,17 @@ class Target:
         if not self._quiet and ERR.is_terminal:
             ERR.print("legato: no server runs here; starting one for this command", style="dim")
 
+    def _tell_loading(self) -> None:
+        if not self._quiet and ERR.is_terminal:
+            ERR.print("legato: the server's engines are loading", style="dim")
+
 
 def _check(url: str | None, ca_file: Path | None) -> None:
+    if url is not None and any(character.isspace() for character in url):
+        raise BadUsage("there is white space in --url; ws://HOST:PORT has none, write %20 for it")
     if url is not None and "://" not in url:
-        raise BadUsage(f"--url {url!r} has no scheme; ws://{url} or wss://{url} is meant")
+        shown = redacted(f"ws://{url}").removeprefix("ws://")
+        raise BadUsage(f"--url {shown!r} has no scheme; ws://{shown} or wss://{shown} is meant")
     if ca_file is not None and not ca_file.is_file():
         raise BadUsage(f"--ca-file {ca_file}: there is no such file")
 
@@ -110,8 +118,11 @@ async def _embedded(settings: Settings, task: str | None) -> AsyncIterator[str]:
         yield node.url
 
 
-async def _until_loaded(client: Client, task: str) -> None:
-    """Wait while the engines for `task` are loading; if that takes too long, the server says so."""
+async def _until_loaded(client: Client, task: str, tell: Callable[[], None]) -> None:
+    """Wait while the engines for `task` are loading; if that takes too long, the server says so.
+
+    `tell` is called when it turns out that there is something to wait for.
+    """
     for look in range(LOADING_LOOKS):
         try:
             engines = [engine for engine in await client.engines() if engine.kind == task]
@@ -122,4 +133,6 @@ async def _until_loaded(client: Client, task: str) -> None:
             return
         if any(engine.state != "loading" for engine in chosen):
             return
+        if look == 0:
+            tell()
         await asyncio.sleep(LOADING_PAUSE)

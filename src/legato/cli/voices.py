@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 
-import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from legato.cli.loop import run
 from legato.cli.options import CaFile, Insecure, Json, Url
+from legato.cli.pipes import emit, show
 from legato.cli.target import Target
 from legato.client.catalog import Engine
 
@@ -22,7 +22,7 @@ def voices(
     engines = run(_engines(Target(url, ca_file=ca_file, insecure=insecure, quiet=as_json)))
     if as_json:
         facts = [dict(engine.facts) for engine in engines]
-        typer.echo(json.dumps({"engines": facts}, ensure_ascii=False))
+        emit(json.dumps({"engines": facts}, ensure_ascii=False))
         return
     table = Table(box=None, pad_edge=False)
     for title in ("voice", "engine", "task", "languages", "state", "about"):
@@ -30,9 +30,7 @@ def voices(
     for engine in engines:
         for row in rows(engine):
             table.add_row(*map(escape, row))
-    console = Console()
-    console.print(table)
-    console.print("* chosen when none is named", style="dim")
+    show(table, Text("* chosen when none is named", style="dim"))
 
 
 def rows(engine: Engine) -> list[tuple[str, ...]]:

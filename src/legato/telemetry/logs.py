@@ -11,6 +11,8 @@ import structlog
 from structlog.stdlib import BoundLogger, ProcessorFormatter
 from structlog.typing import Processor
 
+from legato.telemetry.redaction import redacted
+
 Format = Literal["console", "json"]
 
 HIDDEN: Final = frozenset(
@@ -117,9 +119,21 @@ def configure(
     root.handlers[:] = [handler]
 
 
+def _redacted_values(
+    _logger: object, _method: str, event: MutableMapping[str, Any]
+) -> Mapping[str, Any]:
+    return {name: redacted(it) if isinstance(it, str) else it for name, it in event.items()}
+
+
+def _redacted_line(_logger: object, _method: str, line: Any) -> str:
+    return redacted(str(line))
+
+
 def _renderers(format: Format, target: TextIO) -> list[Processor]:  # noqa: A002  as above
     if format == "json":
-        return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+        as_text = structlog.processors.format_exc_info
+        return [as_text, _redacted_values, structlog.processors.JSONRenderer()]
     # The default traceback prints local variables, and so what was said.
     plain = structlog.dev.plain_traceback
-    return [structlog.dev.ConsoleRenderer(colors=target.isatty(), exception_formatter=plain)]
+    console = structlog.dev.ConsoleRenderer(colors=target.isatty(), exception_formatter=plain)
+    return [console, _redacted_line]

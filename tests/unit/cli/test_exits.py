@@ -1,8 +1,21 @@
+import io
+import os
+import sys
+
 import pytest
 import typer
 
 from legato.cli import entry
-from legato.cli.exits import BY_CODE, Exit, exit_for, fail, plainly
+from legato.cli.exits import (
+    BY_CODE,
+    Exit,
+    PlainConsole,
+    exit_for,
+    fail,
+    forget,
+    plainly,
+    telling,
+)
 from legato.errors import CLIENT_ONLY, ERRORS, BadAudio, ConnectionLost, LegatoError
 
 
@@ -60,6 +73,46 @@ def test_a_command_that_fails_is_told_of(capsys: pytest.CaptureFixture[str]) -> 
         told("x.wav")
     assert told.__doc__ == "What it does."
     assert "x.wav" in capsys.readouterr().err
+
+
+def test_no_failure_tells_a_password(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit):
+        fail(ConnectionLost("ws://me:open-sesame@host:1/v1/stream cannot be reached"))
+
+    assert capsys.readouterr().err == (
+        "legato: connection_lost: ws://***@host:1/v1/stream cannot be reached\n"
+    )
+
+
+def test_a_reader_who_has_left_is_no_failure_to_tell(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+
+    with pytest.raises(typer.Exit) as caught, telling():
+        raise BrokenPipeError
+
+    assert caught.value.exit_code == Exit.PIPE_CLOSED
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_closed_pipe_is_forgotten() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as stream:
+        stream.write("nobody reads this")
+        forget(stream)
+        stream.flush()
+
+
+def test_a_console_leaves_a_broken_pipe_to_its_caller() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as stream:
+        with pytest.raises(BrokenPipeError):
+            PlainConsole(file=stream).print("nobody reads this")
+        forget(stream)
 
 
 def test_the_first_moments_agree_with_the_rest() -> None:

@@ -1,6 +1,10 @@
+import resource
+from collections.abc import Iterator
+
 import pytest
 
-from legato.cli.lifetime import example
+from legato.bus.records import EngineRecord
+from legato.cli.lifetime import allow_open_files, example, ready_lines
 
 
 @pytest.mark.parametrize(
@@ -15,3 +19,53 @@ from legato.cli.lifetime import example
 )
 def test_the_hint_names_the_address_where_it_must(url: str, option: str) -> None:
     assert example(url) == f'legato say "Hello." -o hello.wav{option}'
+
+
+@pytest.fixture
+def hard_limit() -> Iterator[int]:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    yield before[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_a_server_may_open_as_many_files_as_the_system_lets_it(hard_limit: int) -> None:
+    if hard_limit == resource.RLIM_INFINITY:
+        pytest.skip("the system sets no limit")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard_limit))
+    for _ in range(2):
+        allow_open_files()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard_limit, hard_limit)
+
+
+HIBARI = EngineRecord(kind="synthesize", name="hibari", state="ready", default=True)
+NO_HIBARI = EngineRecord(
+    kind="synthesize", name="hibari", state="unavailable", reason="add it with pip", default=True
+)
+MOONSHINE = EngineRecord(kind="recognize", name="moonshine", state="ready", default=True)
+TONE = EngineRecord(kind="synthesize", name="tone", state="ready")
+URL = "ws://127.0.0.1:8440"
+
+
+def test_who_can_speak_is_told_what_to_type() -> None:
+    assert ready_lines(1.5, URL, [HIBARI, MOONSHINE]) == [
+        'ready after 1.5 s; try: legato say "Hello." -o hello.wav'
+    ]
+    assert ready_lines(1.5, None, [HIBARI]) == ["ready after 1.5 s"]
+    assert ready_lines(1.5, URL, None) == ["ready after 1.5 s"]
+
+
+def test_what_is_lacking_is_told_and_nothing_is_offered_that_cannot_be() -> None:
+    assert ready_lines(1.5, URL, [NO_HIBARI, TONE, MOONSHINE]) == [
+        "ready after 1.5 s",
+        "without hibari (synthesize): add it with pip",
+    ]
+
+
+def test_nobody_is_told_ready_who_can_do_nothing() -> None:
+    sentence = "no engine can be used; put this right and start again:"
+
+    assert ready_lines(1.5, URL, [NO_HIBARI, TONE]) == [
+        sentence,
+        "hibari (synthesize): add it with pip",
+    ]
+    assert ready_lines(1.5, URL, []) == [sentence, "worker.engines names none"]

@@ -55,15 +55,17 @@ def test_the_first_ctrl_c_may_mean_something_gentler() -> None:
     assert run(work(), interruption) == "finished"
 
 
-def test_a_reader_who_has_left_is_no_failure_to_tell(capsys: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_that_meets_the_closing_loop_is_told_like_any_other(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     async def work() -> None:
-        raise BrokenPipeError
+        raise KeyboardInterrupt
 
     with pytest.raises(typer.Exit) as caught:
         run(work())
 
-    assert caught.value.exit_code == Exit.PIPE_CLOSED
-    assert capsys.readouterr().err == ""
+    assert caught.value.exit_code == Exit.INTERRUPTED
+    assert capsys.readouterr().err == "legato: interrupted\n"
 
 
 def test_ctrl_c_between_the_loops_ends_without_a_traceback() -> None:

@@ -1,7 +1,5 @@
 import asyncio
-import io
 import os
-import sys
 import threading
 import wave
 from pathlib import Path
@@ -9,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from legato.audio import AudioChunk, AudioFormat
-from legato.cli.exits import BadUsage
 from legato.cli.output import WavOutput, WriterThread
-from legato.cli.pipes import CannotWrite, forget_stdout, is_terminal, stdin, stdout
+from legato.cli.pipes import CannotWrite
 from tests.unit.client.fakes import first
 
 FORMAT = AudioFormat(8_000)
@@ -72,32 +69,3 @@ async def test_blocked_work_blocks_nobody_and_may_be_abandoned() -> None:
 
     assert await thread.do(lambda: "next") == "next"
     thread.end()
-
-
-def test_closed_streams_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", None)
-    monkeypatch.setattr(sys, "stdout", None)
-
-    with pytest.raises(BadUsage, match="standard input is closed"):
-        stdin()
-    with pytest.raises(CannotWrite, match="standard output is closed"):
-        stdout()
-    assert not is_terminal()
-
-
-def test_streams_are_used_without_their_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
-    raw = io.BytesIO()
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw))
-
-    assert stdin() is stdout() is raw
-
-
-def test_a_closed_pipe_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    with os.fdopen(writing, "w") as stream:
-        monkeypatch.setattr(sys, "stdout", stream)
-        stream.write("nobody reads this")
-        forget_stdout()
-        stream.flush()

@@ -85,3 +85,21 @@ def test_people_get_plain_lines() -> None:
 def test_an_unknown_level_is_told() -> None:
     with pytest.raises(ValueError, match="LOUD"):
         logs.configure("json", "loud")
+
+
+@pytest.mark.parametrize("format_", ["json", "console"])
+def test_no_password_of_an_address_reaches_a_log(format_: logs.Format) -> None:
+    stream = io.StringIO()
+    logs.configure(format_, "info", stream)
+    address = "redis://me:open-sesame@host/0"
+    logs.logger("legato.x").info("lost", bus=address)
+    logging.getLogger("other").warning("lost %s", address)
+    try:
+        int(address)  # its error quotes it
+    except ValueError:
+        logs.logger("legato.x").exception("failed")
+        logging.getLogger("other").exception("failed")
+
+    said = stream.getvalue()
+    assert "open-sesame" not in said
+    assert said.count("redis://***@host/0") == 4
