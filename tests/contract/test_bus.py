@@ -58,3 +58,9 @@ async def test_a_closed_bus_says_so(rig: Rig) -> None:
         await rig.bus.registry.put("default", "voice", "anna", b"1")
     with pytest.raises(BusUnavailable):
         await rig.bus.blobs.get("default", "prompt")
+
+
+async def test_a_bus_is_shared_if_another_process_has_one_with_the_same_streams(rig: Rig) -> None:
+    await rig.bus.logs.create(stream(), ttl=rig.long)
+    assert await rig.peer.logs.exists(stream())
+    assert rig.bus.is_shared == (rig.bus is not rig.peer)

@@ -150,9 +150,9 @@ class JobLaws(BusLaws):
             del self.jobs[claim.job.key]
         elif model is not None:
             model.held = False
-            # Nobody may renew it any more, but deliveries go on counting.
+            # Nobody may renew it any more; a claim that was given back does not count.
             model.claim = Claim(
-                job=claim.job, fence=0, deliveries=claim.deliveries, holder=claim.holder
+                job=claim.job, fence=0, deliveries=claim.deliveries - 1, holder=claim.holder
             )
             assert not self.run(jobs.renew(claim, lease=self.rig.long))
 

@@ -121,7 +121,8 @@ async def test_a_job_given_back_is_there_at_once_in_its_old_place(rig: Rig) -> N
     await rig.bus.jobs.release(claim)
     assert not await rig.bus.jobs.renew(claim, lease=rig.long)
     again = await taken(rig, holder="w2")
-    assert (again.job, again.deliveries, again.holder) == (job("a"), 2, "w2")
+    assert (again.job, again.holder) == (job("a"), "w2")
+    assert again.deliveries == 1, "who gives back did not die of it"
     assert again.fence > claim.fence
 
 

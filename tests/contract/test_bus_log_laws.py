@@ -14,7 +14,7 @@ from hypothesis.stateful import (
 )
 
 from legato.bus.base import Direction, Entry, LogWriter, Subscription
-from legato.errors import ResumeGap, SessionExpired, SessionReplaced
+from legato.errors import LegatoError, ResumeGap, SessionExpired, SessionReplaced
 from tests.contract.buses import Implementation, Reader, frame, stream
 from tests.contract.laws import BusLaws
 
@@ -34,14 +34,32 @@ class Follower:
 
 @dataclass
 class LogModel:
-    """What a log should hold."""
+    """What a log should hold, and the note that its last trim should have left."""
 
     entries: list[Entry] = field(default_factory=list)
     trimmed: int = 0
     fence: int = 0
+    note: bytes | None = None
 
     def above(self, after: int) -> list[Entry]:
         return self.entries[after:]
+
+
+@dataclass
+class Writer:
+    """A writer, what it writes to, and what it tells."""
+
+    fence: int
+    log: LogModel
+    stored: list[int] = field(default_factory=list)
+    reasons: list[LegatoError] = field(default_factory=list)
+    writes: LogWriter | None = None
+
+    def reason(self, model: LogModel | None) -> type[LegatoError] | None:
+        """Return why it can write no more."""
+        if self.fence < self.log.fence:
+            return SessionReplaced
+        return None if self.log is model else SessionExpired
 
 
 class LogLaws(BusLaws):
@@ -51,7 +69,7 @@ class LogLaws(BusLaws):
         super().__init__()
         self.model: LogModel | None = None
         self.seq = 0
-        self.writers: list[tuple[LogWriter, int, LogModel]] = []
+        self.writers: list[Writer] = []
         self.followers: list[Follower] = []
 
     @initialize()
@@ -67,11 +85,15 @@ class LogLaws(BusLaws):
     @precondition(lambda self: self.model is not None)
     @rule(fence=st.integers(0, 4))
     def open_writer(self, fence: int) -> None:
+        writer = Writer(fence, self.log)
+        self.writers.append(writer)
+
         async def act() -> None:
-            writer = self.rig.bus.logs.writer(KEY, UP, fence=fence)
-            self.writers.append((writer, fence, self.log))
+            writer.writes = self.rig.bus.logs.writer(
+                KEY, UP, fence=fence, stored=writer.stored.append, failed=writer.reasons.append
+            )
             try:
-                await writer.settle()
+                await writer.writes.settle()
                 assert fence >= self.log.fence
             except SessionReplaced:
                 assert fence < self.log.fence
@@ -82,7 +104,9 @@ class LogLaws(BusLaws):
     @precondition(lambda self: self.writers)
     @rule(data=st.data(), counts=st.lists(st.integers(1, 3), min_size=1, max_size=4))
     def append(self, data: st.DataObject, counts: list[int]) -> None:
-        writer, fence, log = data.draw(st.sampled_from(self.writers))
+        chosen = data.draw(st.sampled_from(self.writers))
+        writer, fence, log = chosen.writes, chosen.fence, chosen.log
+        assert writer is not None
         batches = []
         for count in counts:
             batches.append(tuple(frame(self.seq + n)[0] for n in range(count)))
@@ -108,8 +132,11 @@ class LogLaws(BusLaws):
     @precondition(lambda self: self.model is not None)
     @rule(upto=st.integers(0, 40))
     def trim(self, upto: int) -> None:
-        self.run(self.rig.bus.logs.trim(KEY, UP, upto=upto))
-        self.log.trimmed = max(self.log.trimmed, min(upto, len(self.log.entries)))
+        note = b"%d" % upto
+        self.run(self.rig.bus.logs.trim(KEY, UP, upto=upto, note=note))
+        trimmed = min(upto, len(self.log.entries))
+        if trimmed > self.log.trimmed:
+            self.log.trimmed, self.log.note = trimmed, note
 
     @rule(after=st.integers(0, 40), limit=st.integers(1, 10))
     def read(self, after: int, limit: int) -> None:
@@ -185,6 +212,26 @@ class LogLaws(BusLaws):
     def make_again(self) -> None:
         self.run(self.rig.advance(self.rig.tombstone + self.rig.tick))
         self.make()
+
+    @invariant()
+    def the_note_is_that_of_the_last_trim_that_forgot_something(self) -> None:
+        if self.model is None:
+            with pytest.raises(SessionExpired):
+                self.run(self.rig.peer.logs.notes(KEY))
+        else:
+            notes = self.run(self.rig.peer.logs.notes(KEY))
+            known = {} if self.model.note is None else {"up": self.model.note}
+            assert {name: note.value for name, note in notes.items()} == known
+
+    @invariant()
+    def writers_tell_what_is_stored_and_once_that_they_are_over(self) -> None:
+        self.run(self.rig.quiet())
+        for writer in self.writers:
+            assert writer.writes is not None
+            assert writer.stored == sorted(set(writer.stored))
+            assert max(writer.stored, default=0) == writer.writes.stored
+            reason = writer.reason(self.model)
+            assert [type(told) for told in writer.reasons] == ([] if reason is None else [reason])
 
     @invariant()
     def readers_have_all_entries_in_order_and_once(self) -> None:

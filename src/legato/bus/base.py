@@ -7,9 +7,8 @@ buffered and never blocks its caller; what is stored is observable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Protocol
 
 from legato.bus.items import Committed as Committed
@@ -17,175 +16,21 @@ from legato.bus.items import DownItem as DownItem
 from legato.bus.items import Item as Item
 from legato.bus.items import Restart as Restart
 from legato.bus.items import UpItem as UpItem
-from legato.errors import LegatoError
+from legato.bus.logs import NO_NOTES as NO_NOTES
+from legato.bus.logs import NOTE_BYTES as NOTE_BYTES
+from legato.bus.logs import NOTES as NOTES
+from legato.bus.logs import Closed as Closed
+from legato.bus.logs import Deliver as Deliver
+from legato.bus.logs import Direction as Direction
+from legato.bus.logs import Entry as Entry
+from legato.bus.logs import Failed as Failed
+from legato.bus.logs import Logs as Logs
+from legato.bus.logs import LogWriter as LogWriter
+from legato.bus.logs import Record as Record
+from legato.bus.logs import Stored as Stored
+from legato.bus.logs import StreamKey as StreamKey
+from legato.bus.logs import Subscription as Subscription
 from legato.protocol.messages import StreamStart
-
-
-class Direction(StrEnum):
-    """Which way a log flows."""
-
-    UP = "up"
-    DOWN = "down"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class StreamKey:
-    """A stream, everywhere on the bus.
-
-    Attributes:
-        tenant: Who owns it.
-        stream_id: Unique within the tenant.
-    """
-
-    tenant: str
-    stream_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A numbered entry of a log.
-
-    Attributes:
-        number: From 1, without holes within one log.
-        items: One or more, in order; writers coalesce as load grows.
-    """
-
-    number: int
-    items: tuple[Item, ...]
-
-
-Deliver = Callable[[Sequence[Entry]], None]
-"""Takes entries in order, without holes; called in the event loop, must not block."""
-
-Closed = Callable[[LegatoError], None]
-"""Takes the reason why no more entries come: `SessionExpired` if the log is gone, `ResumeGap` if
-entries that were still to come have been trimmed (`missing` in entry numbers), `BusUnavailable` if
-the bus went away, `Internal` if the follower's own `Deliver` raised. Called in the event loop."""
-
-
-class LogWriter(Protocol):
-    """Appends to one log, in order."""
-
-    def append(self, items: Sequence[Item]) -> None:
-        """Buffer one entry with `items`; returns at once.
-
-        The items belong to the log from here on: do not change them.
-
-        Raises:
-            SessionReplaced: If a newer fence is known to hold the log (the write is refused).
-            SessionExpired: If the log is known to be deleted or expired.
-            Overloaded: If the log holds twice its bound, as its writer did not wait for `room`.
-            ValueError: If there are no items.
-        """
-
-    @property
-    def stored(self) -> int:
-        """Number of the last of this writer's entries that is known to be in the log, or 0."""
-
-    async def settle(self) -> None:
-        """Wait until all that was appended is stored and, from the first time on, the fence holds.
-
-        Who takes a log over settles its fresh writer before it reads where the last one stopped.
-
-        Raises:
-            BusUnavailable: If that cannot be known in time.
-            SessionReplaced: If a newer fence holds the log.
-            SessionExpired: If the log is gone.
-        """
-
-    async def room(self) -> None:
-        """Wait until the log holds less than its bound, so that readers set the pace.
-
-        Raises:
-            SessionReplaced: If a newer fence holds the log, also one that comes while waiting.
-            SessionExpired: If the log is gone, also while waiting.
-            BusUnavailable: If the bus is closed meanwhile.
-        """
-
-
-class Subscription(Protocol):
-    """A reader's place in a log."""
-
-    def close(self) -> None:
-        """Stop; neither `deliver` nor `closed` is called after this returns. Idempotent."""
-
-
-class Logs(Protocol):
-    """Ordered, bounded, replayable logs: one per stream and direction."""
-
-    async def create(self, key: StreamKey, *, ttl: float) -> None:
-        """Make both logs of a stream, to live `ttl` seconds past the last touch.
-
-        Raises:
-            StreamExists: If they exist, or were deleted less than 300 s ago.
-            Overloaded: If the bus has no room for another stream.
-        """
-
-    async def exists(self, key: StreamKey) -> bool:
-        """Tell whether the logs are there."""
-
-    def writer(self, key: StreamKey, direction: Direction, *, fence: int = 0) -> LogWriter:
-        """Open a writer to an existing log.
-
-        A higher fence shuts out every writer with a lower one on the same log, for ever; writers
-        of one fence may share a log. The fence takes hold when the first `append` is stored or
-        the first `settle` returns, if not before. A writer never writes to a later stream of the
-        same key.
-
-        Args:
-            key: The stream.
-            direction: Which of its logs.
-            fence: The claim's for a worker, the attachment's for a gateway.
-        """
-
-    def follow(
-        self,
-        key: StreamKey,
-        direction: Direction,
-        deliver: Deliver,
-        *,
-        after: int = 0,
-        closed: Closed | None = None,
-    ) -> Subscription:
-        """Deliver every entry numbered above `after`, old and new, from the loop's next turn on.
-
-        Entries appended in one turn of the loop come in one call (up to 256; a long backlog comes
-        in several calls, so that other streams get their turn). What is deleted before its turn
-        is not delivered. A `deliver` that raises ends its own subscription, no other.
-
-        Args:
-            key: The stream.
-            direction: Which of its logs.
-            deliver: Takes the entries.
-            after: Number of the last entry that is not wanted.
-            closed: Called once, as the last call, when the subscription ends other than by its
-                own `close`; also for a stream that was never there.
-        """
-
-    async def read(
-        self, key: StreamKey, direction: Direction, *, after: int = 0, limit: int = 1000
-    ) -> Sequence[Entry]:
-        """Read entries numbered above `after`, at most `limit`.
-
-        Raises:
-            ResumeGap: If entries above `after` were trimmed; `missing` is [after + 1, first kept).
-            SessionExpired: If the log is gone.
-        """
-
-    async def trim(self, key: StreamKey, direction: Direction, *, upto: int) -> None:
-        """Forget entries numbered up to `upto`, inclusive; makes room for writers.
-
-        Numbering goes on where it was. Nothing happens if there is nothing to forget.
-        """
-
-    async def touch(self, key: StreamKey, *, ttl: float) -> bool:
-        """Let the stream live `ttl` seconds from now; False if it is gone."""
-
-    async def delete(self, key: StreamKey) -> int:
-        """Erase both logs at once, leave a tombstone for 300 s; return the entries erased.
-
-        Where no stream is, nothing is erased and no tombstone is left.
-        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +57,8 @@ class Claim:
     Attributes:
         job: The work.
         fence: Rises with every claim of the same stream; for `Logs.writer`.
-        deliveries: How often the job was claimed, this time included.
+        deliveries: How often the job was claimed, this time included; claims that were given back
+            do not count, those that lapsed do.
         holder: The worker that holds it.
     """
 
@@ -263,6 +109,8 @@ class Jobs(Protocol):
     async def release(self, claim: Claim) -> None:
         """Give the job back for another worker at once, in its old place of the queue.
 
+        The claim then does not count as a delivery: whoever gives back did not die of the job.
+
         Like `finish`, without effect if the claim is no longer the last one.
         """
 
@@ -274,19 +122,6 @@ class Jobs(Protocol):
 
     async def depth(self) -> Mapping[str, int]:
         """Count the waiting jobs by engine; engines without any are left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A value of the registry and its version, for compare-and-set.
-
-    Attributes:
-        value: As put; decimal digits for a counter.
-        version: Above 0; never the same again for a name, also not after a deletion.
-    """
-
-    value: bytes
-    version: int
 
 
 class Registry(Protocol):
@@ -360,12 +195,26 @@ class Blobs(Protocol):
 
 
 class Bus(Protocol):
-    """All four parts."""
+    """All four parts.
+
+    Attributes:
+        jobs: Work for workers.
+        logs: What flows.
+        registry: Small records.
+        blobs: Larger values.
+    """
 
     jobs: Jobs
     logs: Logs
     registry: Registry
     blobs: Blobs
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes see what it holds, so that it outlives this one.
+
+        Only then can a stream go on through another gateway after this process has ended.
+        """
 
     async def close(self) -> None:
         """Let go of connections and tasks; all that waits on the bus ends with `BusUnavailable`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from legato.flow.places import Struck
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import (
     Cancel,
@@ -62,7 +63,7 @@ class Committed(msgspec.Struct, tag="committed", gc=False):
         return self.seq if self.restart is None else self.restart.seq - 1
 
 
-UpItem = AudioFrame | Text | Flush | Finalize | Cancel | StreamEnd | SwitchDown | SwitchUp
+UpItem = AudioFrame | Text | Flush | Finalize | Cancel | StreamEnd | SwitchDown | SwitchUp | Struck
 DownItem = (
     AudioFrame
     | Transcript

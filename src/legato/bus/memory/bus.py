@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from legato.bus.base import Blobs, Jobs, Logs, Registry
 from legato.bus.memory.alarm import Alarm
@@ -23,20 +24,29 @@ class MemoryBus:
     Args:
         clock: Returns the monotonic time in seconds.
         bounds: How much may be held.
+        stopwatch: Returns seconds too; tells when the loop was held up, so that no lease could be
+            renewed in time.
 
     Attributes:
         jobs: Work for workers.
         logs: What flows.
         registry: Small records.
         blobs: Larger values.
+        is_shared: False: no other process sees it.
     """
 
+    is_shared: Final = False
+
     def __init__(
-        self, *, clock: Callable[[], float] = time.monotonic, bounds: Bounds | None = None
+        self,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        bounds: Bounds | None = None,
+        stopwatch: Callable[[], float] = time.monotonic,
     ) -> None:
         bounds = bounds or Bounds()
         self._clock = clock
-        self._alarm = Alarm(clock, self.sweep)
+        self._alarm = Alarm(clock, self.sweep, stopwatch=stopwatch)
         self._logs = MemoryLogs(self._alarm, bounds)
         self._jobs = MemoryJobs(self._alarm, bounds)
         self._registry = MemoryRegistry(self._alarm, bounds)

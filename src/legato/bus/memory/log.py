@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Protocol
+from weakref import WeakSet
 
 import msgspec
 
-from legato.bus.base import Closed, Deliver, Direction, Entry, Item, StreamKey
+from legato.bus.base import (
+    Closed,
+    Deliver,
+    Direction,
+    Entry,
+    Item,
+    StreamKey,
+)
 from legato.bus.memory.turn import Turn
 from legato.errors import (
     Internal,
@@ -64,6 +73,19 @@ class Follower:
             self.closed(reason)
 
 
+class Watcher(Protocol):
+    """A writer that wants to know when it can write no more.
+
+    Attributes:
+        fence: Its own.
+    """
+
+    fence: int
+
+    def fail(self, reason: LegatoError) -> None:
+        """It can write no more."""
+
+
 class Log:
     """Numbered entries from the first one kept to the last one appended.
 
@@ -89,6 +111,7 @@ class Log:
         "_tally",
         "_turn",
         "_waiting",
+        "_writers",
         "fence",
         "last",
         "reason",
@@ -107,6 +130,7 @@ class Log:
         self._sizes: list[int] = []
         self._followers: list[Follower] = []
         self._waiting: set[asyncio.Future[None]] = set()
+        self._writers: WeakSet[Watcher] | None = None
         self._scheduled = False
         self.trimmed = 0
         self.last = 0
@@ -147,11 +171,15 @@ class Log:
             raise self._gap(after)
         return self._entries[start : start + limit]
 
-    def trim(self, upto: int) -> None:
-        """Forget entries up to `upto` and let writers go on if that makes room."""
+    def trim(self, upto: int) -> bool:
+        """Forget entries up to `upto` and let writers go on if that makes room.
+
+        Returns:
+            Whether there was something to forget.
+        """
         count = min(upto, self.last) - self.trimmed
         if count <= 0:
-            return
+            return False
         freed_bytes = sum(self._sizes[:count])
         del self._entries[:count], self._sizes[:count]
         self.trimmed += count
@@ -159,6 +187,7 @@ class Log:
         self._tally.size_bytes -= freed_bytes
         if self.size_bytes < self._bound:
             self._wake()
+        return True
 
     def follow(self, deliver: Deliver, closed: Closed | None, after: int) -> Follower:
         """Add a reader; what is there already comes with the next turn of the loop."""
@@ -180,6 +209,18 @@ class Log:
         if fence > self.fence:
             self.fence = fence
             self._wake()
+            self._fail_writers()
+
+    def watch(self, writer: Watcher) -> None:
+        """Have `writer` told when it can write no more, for as long as somebody else holds it."""
+        if self._writers is None:
+            self._writers = WeakSet()
+        self._writers.add(writer)
+        self._fail_writers()
+
+    def after_turn(self, call: Callable[[], None]) -> None:
+        """Have `call` called once what was appended in this turn of the loop is in."""
+        self._turn.call(call)
 
     def end(self, reason: LegatoError) -> None:
         """Drop everything and tell readers and writers that the log is gone."""
@@ -191,6 +232,7 @@ class Log:
         for follower in self._followers:
             self._loop.call_soon(follower.end, reason)
         self._wake()
+        self._fail_writers()
 
     async def room(self, admit: Callable[[], None]) -> None:
         """Wait until less than the bound is kept; `admit` raises if waiting has become vain."""
@@ -214,6 +256,13 @@ class Log:
                 f" was replaced by {self.fence}"
             )
         return None
+
+    def _fail_writers(self) -> None:
+        for writer in tuple(self._writers or ()):
+            refusal = self.refusal(writer.fence)
+            if refusal is not None and self._writers is not None:
+                self._writers.discard(writer)
+                self._loop.call_soon(writer.fail, refusal)
 
     def _wake(self) -> None:
         for waiter in self._waiting:
@@ -260,39 +309,6 @@ class Log:
             f" {self._key.stream_id!r} were trimmed",
             missing=(after + 1, self.trimmed + 1),
         )
-
-
-class Writer:
-    """Appends to a log for as long as no higher fence holds it; fills the port's `LogWriter`."""
-
-    __slots__ = ("_fence", "_log", "_stored")
-
-    def __init__(self, log: Log, fence: int) -> None:
-        self._log = log
-        self._fence = fence
-        self._stored = 0
-        log.raise_fence(fence)
-
-    def append(self, items: Sequence[Item]) -> None:
-        log = self._log
-        if self._fence < log.fence or log.reason is not None:
-            self._admit()
-        self._stored = log.append(items)
-
-    @property
-    def stored(self) -> int:
-        return self._stored
-
-    async def settle(self) -> None:
-        self._admit()
-
-    async def room(self) -> None:
-        await self._log.room(self._admit)
-
-    def _admit(self) -> None:
-        refusal = self._log.refusal(self._fence)
-        if refusal is not None:
-            raise refusal
 
 
 def gone(key: StreamKey) -> SessionExpired:

@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
 
-from legato.bus.base import Closed, Deliver, Direction, Entry, LogWriter, StreamKey, Subscription
+from legato.bus.base import (
+    NO_NOTES,
+    Closed,
+    Deliver,
+    Direction,
+    Entry,
+    Failed,
+    LogWriter,
+    Record,
+    Stored,
+    StreamKey,
+    Subscription,
+)
+from legato.bus.logs import check_note
 from legato.bus.memory.alarm import Alarm
 from legato.bus.memory.bounds import Bounds
 from legato.bus.memory.deadlines import Deadlines
-from legato.bus.memory.log import Log, Tally, Writer, gone
+from legato.bus.memory.log import Log, Tally, gone
+from legato.bus.memory.notes import Notes
 from legato.bus.memory.tombstones import LIFETIME, Tombstones
+from legato.bus.memory.writer import Writer
 from legato.errors import BusUnavailable, LegatoError, Overloaded, StreamExists
+
+
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    logs: Mapping[Direction, Log]
+    notes: Notes
 
 
 class MemoryLogs:
@@ -19,12 +42,15 @@ class MemoryLogs:
     def __init__(self, alarm: Alarm, bounds: Bounds) -> None:
         self._alarm = alarm
         self._bounds = bounds
-        self._streams: dict[StreamKey, dict[Direction, Log]] = {}
+        self._streams: dict[StreamKey, _Stream] = {}
+        self._versions = count(1)
         self._deadlines: Deadlines[StreamKey] = Deadlines()
         self._tombstones = Tombstones(alarm)
         self._tally = Tally()
 
-    async def create(self, key: StreamKey, *, ttl: float) -> None:
+    async def create(
+        self, key: StreamKey, *, ttl: float, notes: Mapping[str, bytes] = NO_NOTES
+    ) -> None:
         now = self._alarm.now()
         if self._find(key, now) is not None:
             raise StreamExists(f"stream {key.stream_id!r} exists")
@@ -34,17 +60,26 @@ class MemoryLogs:
                 " use a fresh stream_id"
             )
         self._check_room()
-        self._streams[key] = {
+        logs = {
             direction: Log(key, direction, self._bounds.log_bytes, self._tally)
             for direction in Direction
         }
+        self._streams[key] = _Stream(logs, Notes(notes, self._versions, self._tally))
         self._keep(key, now + ttl)
 
     async def exists(self, key: StreamKey) -> bool:
         return self._find(key, self._alarm.now()) is not None
 
-    def writer(self, key: StreamKey, direction: Direction, *, fence: int = 0) -> LogWriter:
-        return Writer(self._log(key, direction), fence)
+    def writer(
+        self,
+        key: StreamKey,
+        direction: Direction,
+        *,
+        fence: int = 0,
+        stored: Stored | None = None,
+        failed: Failed | None = None,
+    ) -> LogWriter:
+        return Writer(self._log(key, direction), fence, stored=stored, failed=failed)
 
     def follow(
         self,
@@ -60,15 +95,23 @@ class MemoryLogs:
     async def read(
         self, key: StreamKey, direction: Direction, *, after: int = 0, limit: int = 1000
     ) -> Sequence[Entry]:
-        logs = self._find(key, self._alarm.now())
-        if logs is None:
-            raise gone(key)
-        return logs[direction].read(after, limit)
+        return self._present(key).logs[direction].read(after, limit)
 
-    async def trim(self, key: StreamKey, direction: Direction, *, upto: int) -> None:
-        logs = self._find(key, self._alarm.now())
-        if logs is not None:
-            logs[direction].trim(upto)
+    async def trim(
+        self, key: StreamKey, direction: Direction, *, upto: int, note: bytes | None = None
+    ) -> None:
+        check_note(note or b"")
+        stream = self._find(key, self._alarm.now())
+        if stream is not None and stream.logs[direction].trim(upto) and note is not None:
+            stream.notes.put(direction.value, note)
+
+    async def notes(self, key: StreamKey) -> Mapping[str, Record]:
+        return self._present(key).notes.records()
+
+    async def note(
+        self, key: StreamKey, name: str, value: bytes, *, expected: int | None = None
+    ) -> bool:
+        return self._present(key).notes.put(name, value, expected=expected)
 
     async def touch(self, key: StreamKey, *, ttl: float) -> bool:
         now = self._alarm.now()
@@ -81,7 +124,7 @@ class MemoryLogs:
         now = self._alarm.now()
         if self._find(key, now) is None:
             return 0
-        erased = sum(len(log) for log in self._streams[key].values())
+        erased = sum(len(log) for log in self._streams[key].logs.values())
         self._end(key, gone(key))
         self._tombstones.add(key, now)
         return erased
@@ -106,15 +149,21 @@ class MemoryLogs:
             "logs_bytes": self._tally.size_bytes,
         }
 
-    def _find(self, key: StreamKey, now: float) -> dict[Direction, Log] | None:
+    def _present(self, key: StreamKey) -> _Stream:
+        stream = self._find(key, self._alarm.now())
+        if stream is None:
+            raise gone(key)
+        return stream
+
+    def _find(self, key: StreamKey, now: float) -> _Stream | None:
         if self._deadlines.passed(key, now):
             self._end(key, gone(key))
         return self._streams.get(key)
 
     def _log(self, key: StreamKey, direction: Direction) -> Log:
-        logs = self._find(key, self._alarm.now())
-        if logs is not None:
-            return logs[direction]
+        stream = self._find(key, self._alarm.now())
+        if stream is not None:
+            return stream.logs[direction]
         absent = Log(key, direction, 0, self._tally)
         absent.end(gone(key))
         return absent
@@ -125,8 +174,10 @@ class MemoryLogs:
 
     def _end(self, key: StreamKey, reason: LegatoError) -> None:
         self._deadlines.discard(key)
-        for log in self._streams.pop(key).values():
+        stream = self._streams.pop(key)
+        for log in stream.logs.values():
             log.end(reason)
+        stream.notes.end()
 
     def _check_room(self) -> None:
         if len(self._streams) >= self._bounds.streams:

@@ -23,6 +23,7 @@ from legato.bus.redis.registry import RedisRegistry
 from legato.bus.redis.servers import Servers, SingleServer
 from legato.bus.redis.startup import check_server
 from legato.bus.redis.subscriber import Subscriber
+from legato.bus.redis.watch import Watch
 from legato.errors import BusUnavailable
 
 LAST_WORDS: Final = 0.5
@@ -45,7 +46,10 @@ class RedisBus:
         logs: What flows.
         registry: Small records.
         blobs: Larger values.
+        is_shared: True: what it holds is in Redis.
     """
+
+    is_shared: Final = True
 
     def __init__(self, servers: Servers, config: RedisConfig, rng: Random) -> None:
         keys = Keys(config.prefix)
@@ -55,6 +59,7 @@ class RedisBus:
         self._jobs = RedisJobs(servers, self._pushes, keys)
         self._inbox = Inbox(self._jobs.job_waits)
         self._logs = RedisLogs(servers, self._inbox, pushes=self._pushes, keys=keys, config=config)
+        self._watch = Watch(servers, keys, lost=self.look, looked=self._logs.look_at_silent)
         self._listening = asyncio.Event()
         self._subscriber = Subscriber(
             servers,
@@ -93,6 +98,7 @@ class RedisBus:
         except TimeoutError as error:
             await bus.close()
             raise BusUnavailable("Redis lets nobody listen (SUBSCRIBE)") from error
+        bus._watch.look()
         return bus
 
     async def probe(self) -> None:
@@ -137,6 +143,7 @@ class RedisBus:
         if self._closed:
             return
         self._closed = True
+        self._watch.close()
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_WORDS):
                 await self._logs.flush()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Collection
 from functools import lru_cache
 from random import Random
 from typing import Final
@@ -45,6 +46,7 @@ class Cluster:
         self._nodes: dict[Address, Node] = {}
         self._dialers: dict[Address, Dialer] = {}
         self._owners: list[Address | None] = [None] * SLOTS
+        self._places: dict[Address, int] = {}
         self._mapping: asyncio.TimerHandle | None = None
         self._retired: set[asyncio.Task[None]] = set()
         self._mapped = asyncio.Event()
@@ -58,6 +60,10 @@ class Cluster:
     @property
     def is_idle(self) -> bool:
         return all(node.is_idle for node in self._all())
+
+    @property
+    def places(self) -> Collection[int]:
+        return self._places.values()
 
     @property
     def calls(self) -> int:
@@ -140,7 +146,8 @@ class Cluster:
 
     def _adopt(self, owners: list[Address | None]) -> None:
         self._owners = owners
-        addresses = {owner for owner in owners if owner is not None}
+        places = {owner: place for place, owner in enumerate(owners) if owner is not None}
+        self._places, addresses = places, places.keys()
         for address in addresses:
             self._node(address)
         for address in self._nodes.keys() - addresses:

@@ -14,6 +14,7 @@ import msgspec
 from legato.bus.base import Job, StreamKey
 from legato.bus.items import Committed, Item
 from legato.errors import Internal
+from legato.flow.places import Struck
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import (
     Cancel,
@@ -47,6 +48,7 @@ _Stored = (
     | Error
     | Notice
     | Committed
+    | Struck
 )
 
 Pushed = tuple[int, int, str, list[msgspec.Raw]]

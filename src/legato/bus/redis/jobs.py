@@ -99,7 +99,7 @@ class RedisJobs:
         return await self._ask(RENEW(keys, name, claim.fence, _ms(lease), _kept(lease))) == 1
 
     async def release(self, claim: Claim) -> None:
-        await self._give_back(claim, untouched=False)
+        await self._give_back(claim)
 
     async def finish(self, claim: Claim) -> None:
         name = digest(claim.job.key)
@@ -196,14 +196,14 @@ class RedisJobs:
         try:
             outcome = await task
             if isinstance(outcome, Claim):
-                await self._give_back(outcome, untouched=True)
+                await self._give_back(outcome)
         except LegatoError:
             pass  # the lease, if there is one, runs out by itself
 
-    async def _give_back(self, claim: Claim, *, untouched: bool) -> None:
+    async def _give_back(self, claim: Claim) -> None:
         name, engine = digest(claim.job.key), claim.job.engine
         keys = (self._job(name), self._key("h"), *self._queue(engine))
-        self._tell(await self._ask(RELEASE(keys, name, claim.fence, int(untouched))), engine)
+        self._tell(await self._ask(RELEASE(keys, name, claim.fence)), engine)
 
     # ── names ──
 

@@ -57,6 +57,10 @@ class Keys:
         tombstone = f"{self._prefix}:t:{{{neighbour}}}:{digest(key)}"
         return StreamKeys(f"{base}:r", tombstone)
 
+    def epoch(self, place: int) -> str:
+        """Return the key of the epoch of the server that holds the slot `place`."""
+        return f"{self._prefix}:e:{{{_slot_tags()[place]}}}"
+
     def registry(self, tenant: str, kind: str) -> str:
         """Return the key of all records of a kind; those beside it append to it."""
         return f"{self._prefix}:k:{{{_tag(tenant, kind)}}}"

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Final
 from weakref import WeakValueDictionary
 
-from legato.bus.base import Closed, Deliver, Direction, Entry, LogWriter, StreamKey, Subscription
+from legato.bus.base import (
+    NO_NOTES,
+    Closed,
+    Deliver,
+    Direction,
+    Entry,
+    Failed,
+    LogWriter,
+    Record,
+    Stored,
+    StreamKey,
+    Subscription,
+)
+from legato.bus.logs import check_note
 from legato.bus.redis.config import RedisConfig
 from legato.bus.redis.gauge import Gauge
 from legato.bus.redis.inbox import Inbox
 from legato.bus.redis.keys import Keys
+from legato.bus.redis.loss import TRACE
+from legato.bus.redis.notes import check_all, read_notes, write_note
 from legato.bus.redis.outbox import Outbox
 from legato.bus.redis.pushes import Pushes
-from legato.bus.redis.readers import Readers
+from legato.bus.redis.readers import RAREST_LOOK, Readers
+from legato.bus.redis.report import Report
 from legato.bus.redis.scripts import CREATE, DELETE, TOUCH, TRIM
 from legato.bus.redis.servers import Servers, ask
 from legato.bus.redis.view import View, read_commands
 from legato.bus.redis.writer import RedisWriter
 from legato.errors import BusUnavailable, LegatoError, StreamExists
-
-TOMBSTONE: Final = 300.0
-"""Seconds that the id of a deleted stream is refused."""
 
 RACES: Final = 5
 """Times that a log may change between two commands before reading it fails."""
@@ -71,15 +85,19 @@ class RedisLogs:
         """Count what this process has to do with."""
         return {"followed_logs": len(self._readers), "written_logs": len(self._gauges)}
 
-    async def create(self, key: StreamKey, *, ttl: float) -> None:
+    async def create(
+        self, key: StreamKey, *, ttl: float, notes: Mapping[str, bytes] = NO_NOTES
+    ) -> None:
         keys = self._keys.stream(key)
-        command = CREATE((keys.record, keys.tombstone), secrets.token_hex(6), _ms(ttl))
+        names = (keys.record, keys.tombstone)
+        pairs = check_all(notes)
+        command = CREATE(names, secrets.token_hex(6), _ms(ttl), _ms(TRACE), *pairs)
         (reply,) = await ask(self._servers, keys.record, command)
         if reply == b"exists":
             raise StreamExists(f"stream {key.stream_id!r} exists")
         if reply == b"deleted":
             raise StreamExists(
-                f"stream {key.stream_id!r} was deleted less than {TOMBSTONE:g} s ago;"
+                f"stream {key.stream_id!r} was deleted less than {TRACE:g} s ago;"
                 " use a fresh stream_id"
             )
 
@@ -88,7 +106,15 @@ class RedisLogs:
         (reply,) = await ask(self._servers, record, ("EXISTS", record))
         return reply == 1
 
-    def writer(self, key: StreamKey, direction: Direction, *, fence: int = 0) -> LogWriter:
+    def writer(
+        self,
+        key: StreamKey,
+        direction: Direction,
+        *,
+        fence: int = 0,
+        stored: Stored | None = None,
+        failed: Failed | None = None,
+    ) -> LogWriter:
         self._admit()
         gauge = self._gauges.get((key, direction))
         if gauge is None:
@@ -100,6 +126,7 @@ class RedisLogs:
             name=f"{self._process}{next(self._writers):x}",
             gauge=gauge,
             outbox=self._outbox,
+            report=Report(stored, failed),
         )
         handle = self._inbox.add_writer(writer)
         writer.open(f"{self._token}/{handle}" if self._token else "")
@@ -132,9 +159,13 @@ class RedisLogs:
             token = view.token
         raise BusUnavailable(f"{view.name} changes all the time")
 
-    async def trim(self, key: StreamKey, direction: Direction, *, upto: int) -> None:
+    async def trim(
+        self, key: StreamKey, direction: Direction, *, upto: int, note: bytes | None = None
+    ) -> None:
+        check_note(note or b"")
         record, letter = self._keys.stream(key).record, direction.value[0]
-        (reply,) = await ask(self._servers, record, TRIM((record,), letter, upto))
+        noted = () if note is None else (direction.value, note)
+        (reply,) = await ask(self._servers, record, TRIM((record,), letter, upto, *noted))
         match reply:
             case [int(trimmed), bytes(writers)]:
                 self._pushes.looks(writers.decode(), (record, f"{letter}w"))
@@ -143,15 +174,25 @@ class RedisLogs:
                     gauge.trimmed = max(gauge.trimmed, trimmed)
                     gauge.changed()
 
+    async def notes(self, key: StreamKey) -> Mapping[str, Record]:
+        return await read_notes(self._servers, self._keys.stream(key), key)
+
+    async def note(
+        self, key: StreamKey, name: str, value: bytes, *, expected: int | None = None
+    ) -> bool:
+        keys = self._keys.stream(key)
+        return await write_note(self._servers, keys, key, name=name, value=value, expected=expected)
+
     async def touch(self, key: StreamKey, *, ttl: float) -> bool:
-        record = self._keys.stream(key).record
-        (reply,) = await ask(self._servers, record, TOUCH((record,), _ms(ttl)))
+        keys = self._keys.stream(key)
+        command = TOUCH((keys.record, keys.tombstone), _ms(ttl), _ms(TRACE))
+        (reply,) = await ask(self._servers, keys.record, command)
         return reply == 1
 
     async def delete(self, key: StreamKey) -> int:
         keys = self._keys.stream(key)
         names = (keys.record, keys.tombstone)
-        command = DELETE(names, secrets.token_hex(6), _ms(TOMBSTONE))
+        command = DELETE(names, secrets.token_hex(6), _ms(TRACE))
         (reply,) = await ask(self._servers, keys.record, command)
         match reply:
             case [int(erased), *told]:
@@ -165,13 +206,20 @@ class RedisLogs:
         """Be told on another channel."""
         self._token = token
         self._readers.move(token)
-        for handle, writer in self._inbox.writers():
-            if isinstance(writer, RedisWriter):
-                writer.open(f"{token}/{handle}")
+        for handle, writer in self._live_writers():
+            writer.open(f"{token}/{handle}")
 
     def look(self) -> None:
-        """Look at all logs that are followed, now rather than when that is due."""
+        """Look at all logs that are followed or written, now rather than when that is due."""
         self._readers.look()
+        for _, writer in self._live_writers():
+            writer.look()
+
+    def look_at_silent(self) -> None:
+        """Look at logs whose writers want to know their end and have heard nothing for long."""
+        before = asyncio.get_running_loop().time() - RAREST_LOOK
+        for _, writer in self._live_writers():
+            writer.look_if_silent(before)
 
     def silent(self, reason: LegatoError) -> None:
         """Nothing can be heard any more: readers are told."""
@@ -190,6 +238,13 @@ class RedisLogs:
         self._readers.end(BusUnavailable("the bus is closed"))
         for gauge in tuple(self._gauges.values()):
             gauge.changed()
+        for _, writer in self._live_writers():
+            writer.end(BusUnavailable("the bus is closed"))
+
+    def _live_writers(self) -> Iterator[tuple[int, RedisWriter]]:
+        for handle, writer in self._inbox.writers():
+            if isinstance(writer, RedisWriter):
+                yield handle, writer
 
     def _admit(self) -> None:
         if self._outbox.is_closed:

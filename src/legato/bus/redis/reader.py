@@ -11,11 +11,12 @@ from legato.bus.redis.call import Call, Outcome
 from legato.bus.redis.faults import translate
 from legato.bus.redis.keys import StreamKeys
 from legato.bus.redis.link import Command, ReplyError
+from legato.bus.redis.loss import find_out
 from legato.bus.redis.pushes import Pushes
 from legato.bus.redis.scripts import ATTACH
 from legato.bus.redis.servers import Servers
 from legato.bus.redis.view import View, read_commands
-from legato.errors import EpochChanged, Internal, LegatoError
+from legato.errors import EpochChanged, Internal, LegatoError, SessionExpired
 
 BATCH: Final = 256
 """Entries that one call delivers, so that a long backlog does not hold up the loop."""
@@ -38,8 +39,8 @@ changes between two commands is there at once; what moves to another node of a C
 class Follower:
     """Fills the port's `Subscription`.
 
-    Beside the port's reasons it may end with `EpochChanged`: what was delivered is not in the log
-    any more, or something else is (after a failover to a replica that had lagged behind).
+    It ends with `EpochChanged` if the log is lost, or what was delivered is not in it any more, or
+    something else is (after a failover to a replica that had lagged behind).
 
     Args:
         key: The stream.
@@ -95,7 +96,7 @@ class Follower:
         self._open = True
         self._ending = False
         self.handle = 0
-        self.news_at = self._loop.time()
+        self.news_at = self._seen_at = self._loop.time()
         self.looks = 0
 
     @property
@@ -133,7 +134,7 @@ class Follower:
 
     def pushed(self, first: int, token: str, entries: Sequence[tuple[Item, ...]]) -> None:
         """Take entries that somebody stored; what does not follow on is read from the log."""
-        self.news_at = self._loop.time()
+        self.news_at = self._seen_at = self._loop.time()
         self.looks = 0
         if not self._takes:
             return
@@ -189,12 +190,24 @@ class Follower:
             view = self._view(outcome)
             is_sound = self._check(view)
             entries = view.entries(self._position + 1) if is_sound else []
+        except SessionExpired as reason:
+            self._judge(reason)
+            return
         except LegatoError as reason:
             self.end(reason)
             return
+        self._seen_at = self._loop.time()
         if entries:
             self._hand_on(entries[:BATCH])
         self._go_on(not is_sound or len(view.stored) == BATCH or len(entries) > BATCH)
+
+    def _judge(self, gone: SessionExpired) -> None:
+        """Find out why the stream is gone, if it was ever there for this reader."""
+        if not self._incarnation:
+            self.end(gone)
+            return
+        self._reading += 1
+        find_out(self._servers, self._keys, self._key, seen_at=self._seen_at, told=self.end)
 
     def _read_again(self) -> None:
         self._reading -= 1

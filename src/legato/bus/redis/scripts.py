@@ -39,12 +39,14 @@ class Script:
         return ("EVALSHA", self._digest, len(keys), *keys, *arguments)
 
 
-CREATE: Final = Script("create")
+CREATE: Final = Script("create", "notes")
 TAKE: Final = Script("take", "list", "log")
 ATTACH: Final = Script("attach", "list")
 DETACH: Final = Script("detach")
 WAIT: Final = Script("wait")
-TRIM: Final = Script("trim", "log")
+TRIM: Final = Script("trim", "notes", "log")
+NOTE: Final = Script("note", "notes")
+NOTES: Final = Script("list_notes", "notes")
 TOUCH: Final = Script("touch", "log")
 DELETE: Final = Script("delete", "log")
 SUBMIT: Final = Script("submit", "queue")
@@ -61,7 +63,7 @@ LIST: Final = Script("list_records", "records")
 INCREMENT: Final = Script("increment", "records")
 
 SCRIPTS: Final = (
-    CREATE, TAKE, ATTACH, DETACH, WAIT, TRIM, TOUCH, DELETE,
+    CREATE, TAKE, ATTACH, DETACH, WAIT, TRIM, NOTE, NOTES, TOUCH, DELETE,
     SUBMIT, CLAIM, RENEW, RELEASE, FINISH, WITHDRAW, DEPTH,
     GET, PUT, ERASE, LIST, INCREMENT,
 )  # fmt: skip

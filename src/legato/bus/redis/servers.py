@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Collection
 from random import Random
-from typing import Protocol
+from typing import Final, Protocol
 
 from legato.bus.redis.call import Call, into_future
 from legato.bus.redis.config import RedisConfig
@@ -31,6 +32,10 @@ class Servers(Protocol):
         """Whether nothing waits for a reply."""
 
     @property
+    def places(self) -> Collection[int]:
+        """One slot of each server."""
+
+    @property
     def calls(self) -> int:
         """Calls made so far."""
 
@@ -49,6 +54,7 @@ class SingleServer:
 
     publish = "PUBLISH"
     subscribe = "SUBSCRIBE"
+    places: Final = (0,)
 
     def __init__(self, dialer: Dialer, config: RedisConfig, rng: Random) -> None:
         self._dialer = dialer

@@ -12,10 +12,12 @@ from legato.bus.redis.encoding import encode_entry
 from legato.bus.redis.faults import translate
 from legato.bus.redis.gauge import ENTRY_BYTES, Gauge
 from legato.bus.redis.link import Command, Reply, ReplyError
+from legato.bus.redis.loss import find_out
 from legato.bus.redis.outbox import Outbox
+from legato.bus.redis.report import Report
 from legato.bus.redis.scripts import WAIT
 from legato.bus.redis.tenure import Elsewhere, Tenure, size_of
-from legato.errors import BusUnavailable, Internal, LegatoError, Overloaded
+from legato.errors import BusUnavailable, Internal, LegatoError, Overloaded, SessionExpired
 
 BATCH_ENTRIES: Final = 256
 BATCH_BYTES: Final = 1 << 20
@@ -34,10 +36,9 @@ DOUBTS: Final = 5
 class RedisWriter:
     """Fills the port's `LogWriter`.
 
-    Beside what the port names, `append`, `settle` and `room` raise `EpochChanged` when the log has
-    lost what it had acknowledged (a failover to a replica that lagged behind), and while the bus
-    does not take what was appended for longer than `patience`, `BusUnavailable` or, if its memory
-    is full, `Overloaded`; nothing is lost meanwhile, and the writer goes on by itself.
+    Beside what the port names, `append`, `settle` and `room` raise, while the bus does not take
+    what was appended for longer than `patience`, `BusUnavailable` or, if its memory is full,
+    `Overloaded`; nothing is lost meanwhile, and the writer goes on by itself.
 
     Args:
         key: The stream.
@@ -46,6 +47,7 @@ class RedisWriter:
         name: Nobody else's.
         gauge: How full the log is.
         outbox: Sends for all writers.
+        report: Tells the owner.
     """
 
     def __init__(
@@ -57,11 +59,16 @@ class RedisWriter:
         name: str,
         gauge: Gauge,
         outbox: Outbox,
+        report: Report,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        keys = outbox.keys.stream(key)
+        self._key = key
+        self._keys = keys = outbox.keys.stream(key)
         self._record = keys.record
         self._tenure = Tenure(key, direction, fence=fence, writer=name, keys=keys)
+        self._report = report
+        self._seen_at = self._loop.time()
+        self._judging = False
         self._gauge = gauge
         self._outbox = outbox
         self._watcher = ""
@@ -80,6 +87,13 @@ class RedisWriter:
         self._watcher = watcher
         self._tenure.token = ""
         self._outbox.schedule(self)
+
+    def end(self, reason: LegatoError) -> None:
+        """Write no more, for ever, and tell."""
+        if self._refusal is None:
+            self._refusal = reason
+            self._drop(len(self._buffer))
+            self._report.failed(reason)
 
     def append(self, items: Sequence[Item]) -> None:
         self._admit()
@@ -121,7 +135,7 @@ class RedisWriter:
 
     def send(self) -> int:
         """Send what is buffered, in one call at a time; return the entries sent."""
-        if self._asked or self._refusal is not None:
+        if self._asked or self._judging or self._refusal is not None:
             return 0
         if not self._tenure.token:
             self._ask(self._tenure.take(self._watcher), self._taken)
@@ -143,6 +157,11 @@ class RedisWriter:
         """Ask whether the log is still there, whose it is, how full, and who reads it."""
         self._look()
 
+    def look_if_silent(self, before: float) -> None:
+        """Look, if somebody wants to know the end and the log was last seen before `before`."""
+        if self._report.wants_end and self._seen_at < before:
+            self._look()
+
     # ── replies ──
 
     def _taken(self, reply: Reply | LegatoError) -> None:
@@ -156,8 +175,10 @@ class RedisWriter:
             taken = self._tenure.taken(reply, self._stored)
         except Elsewhere as error:
             self._wait_out(error)
+        except SessionExpired as error:
+            self._judge(error)
         except LegatoError as error:
-            self._refuse(error)
+            self.end(error)
         else:
             self._gauge.stored, self._gauge.trimmed = self._tenure.stored, taken.trimmed
             self._outbox.pushes.looks(taken.told)
@@ -201,24 +222,46 @@ class RedisWriter:
         if isinstance(reply, BusUnavailable) and not isinstance(reply, Unknown):
             self._wait_out(reply)
         elif self._doubts > DOUBTS and isinstance(reply, Internal):
-            self._refuse(reply)
+            self.end(reply)
         else:
             self._outbox.schedule(self)
 
     def _looked(self, outcome: Outcome) -> None:
-        if isinstance(outcome, LegatoError) or self._refusal is not None:
+        reply = outcome if isinstance(outcome, LegatoError) else outcome[-1]
+        if isinstance(reply, LegatoError | ReplyError) or self._refusal is not None:
             return
         before = self._tenure.readers
         try:
-            trimmed = self._tenure.looked(outcome[-1])
+            trimmed = self._tenure.looked(reply)
+        except SessionExpired as error:
+            self._judge(error)
         except LegatoError as error:
-            self._refuse(error)
+            self.end(error)
         else:
+            self._seen_at = self._loop.time()
             if trimmed is not None:
                 self._gauge.trimmed = trimmed
                 self._meet(before)
             elif not self._asked:
                 self._tenure.token = ""
+        self._gauge.changed()
+
+    def _judge(self, gone: SessionExpired) -> None:
+        """Find out why the stream is gone, if it was ever there for this writer."""
+        if not self._tenure.incarnation:
+            self.end(gone)
+        elif not self._judging:
+            self._judging = True
+            servers, seen_at = self._outbox.servers, self._seen_at
+            find_out(servers, self._keys, self._key, seen_at=seen_at, told=self._judged)
+
+    def _judged(self, reason: LegatoError) -> None:
+        self._judging = False
+        if isinstance(reason, BusUnavailable):
+            self._tenure.token = ""
+            self._wait_out(reason)
+        else:
+            self.end(reason)
         self._gauge.changed()
 
     # ── inside ──
@@ -269,6 +312,7 @@ class RedisWriter:
             reply = outcome if isinstance(outcome, LegatoError) else outcome[0]
             take(translate(reply) if isinstance(reply, ReplyError) else reply)
             self._gauge.changed()
+            self._report.stored(self._stored)
 
         self._asked = True
         self._outbox.servers.submit(Call(self._record, [command], done, once=once))
@@ -284,6 +328,7 @@ class RedisWriter:
         self._outbox.pushes.looks(" ".join(sorted(new)), self._tenure.place("r"))
 
     def _go_on(self) -> None:
+        self._seen_at = self._loop.time()
         self._stuck_since = self._trouble = None
         if self._buffer:
             self._outbox.schedule(self)
@@ -292,11 +337,6 @@ class RedisWriter:
         """Forget entries that are stored, or never will be."""
         self._gauge.pending -= size_of(self._buffer[:count])
         del self._buffer[:count]
-
-    def _refuse(self, error: LegatoError) -> None:
-        """Write no more, for ever."""
-        self._refusal = error
-        self._drop(len(self._buffer))
 
     def _wait_out(self, error: LegatoError) -> None:
         """Try again later; callers are told once it has taken too long."""

@@ -1,4 +1,5 @@
 import asyncio
+import time
 
 import pytest
 
@@ -154,3 +155,38 @@ async def test_jobs_that_come_and_go_leave_nothing_behind(bus: MemoryBus) -> Non
         await bus.jobs.withdraw(claim.job.key)
     counts = bus.counts()
     assert (counts["jobs"], counts["finished_jobs"]) == (0, 0)
+
+
+class StoppedClock:
+    """The clock of a process that is stopped for a time."""
+
+    lost = 0.0
+
+    def __call__(self) -> float:
+        return time.monotonic() + self.lost
+
+
+@pytest.mark.parametrize("renewed", [True, False])
+async def test_no_lease_lapses_before_its_holder_had_the_time_to_renew_it(renewed: bool) -> None:
+    clock = StoppedClock()
+    bus = MemoryBus(clock=clock, stopwatch=clock)
+    await bus.jobs.submit(job())
+    claim = await bus.jobs.claim(("tone",), "w1", lease=0.3, wait=0)
+    assert claim is not None
+    waiting = asyncio.create_task(bus.jobs.claim(("tone",), "w2", lease=0.3, wait=60))
+    await asyncio.sleep(0)
+    clock.lost += 100
+    assert await take(bus) is None, "a look right after the stop"
+    clock.lost += 100
+    bus.sweep()
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    if renewed:
+        assert await bus.jobs.renew(claim, lease=60)
+        assert await bus.jobs.depth() == {}
+        waiting.cancel()
+    else:
+        again = await asyncio.wait_for(waiting, 5)
+        assert again is not None
+        assert (again.holder, again.deliveries) == ("w2", 2)
+    await bus.close()

@@ -3,7 +3,8 @@ import asyncio
 import pytest
 
 from legato.bus.base import Direction
-from legato.bus.memory.log import BATCH, ITEM_BYTES, Log, Tally, Writer, gone
+from legato.bus.memory.log import BATCH, ITEM_BYTES, Log, Tally, gone
+from legato.bus.memory.writer import Writer
 from legato.errors import Overloaded, ResumeGap
 from legato.protocol.messages import Text
 from tests.contract.buses import Reader, arrive, frame, stream
@@ -158,3 +159,9 @@ async def test_the_same_fence_again_wakes_nobody() -> None:
     assert not waiting.done()
     one.trim(4)
     await waiting
+
+
+async def test_trimming_tells_whether_there_was_anything() -> None:
+    one = log()
+    one.append(frame(0))
+    assert [one.trim(0), one.trim(5), one.trim(5)] == [False, True, False]

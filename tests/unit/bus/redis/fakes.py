@@ -18,6 +18,7 @@ class FakeServers:
     publish = "PUBLISH"
     subscribe = "SUBSCRIBE"
     is_idle = True
+    places = (0,)
     calls = 0
 
     def __init__(self) -> None:

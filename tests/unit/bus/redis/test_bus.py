@@ -15,7 +15,6 @@ from legato.errors import (
     EpochChanged,
     LegatoError,
     Overloaded,
-    SessionExpired,
 )
 from tests.contract.buses import Reader, arrive, frame, job, settled, stream
 from tests.redis_server import RedisServer, free_port
@@ -92,8 +91,8 @@ async def test_a_server_that_comes_back_with_nothing_is_told_at_both_ends(
     await reader.has(1)
     own_server.kill()
     own_server.start()
-    assert isinstance(await reader.end(), SessionExpired)
-    with pytest.raises(SessionExpired):
+    assert isinstance(await reader.end(), EpochChanged)
+    with pytest.raises(EpochChanged):
         await settled(writer, frame(1))
     await bus.close()
 
@@ -218,6 +217,29 @@ async def test_without_memory_new_streams_are_refused_and_trimming_makes_room(
     await bus.logs.trim(KEY, UP, upto=15)
     assert await until_stored(writer, 21) == 21
     await bus.logs.create(stream("s2"), ttl=60)
+    await bus.close()
+
+
+async def test_a_short_want_of_memory_is_waited_out_and_told_to_nobody(
+    own_server: RedisServer,
+) -> None:
+    bus = await opened(own_server)
+    await bus.logs.create(KEY, ttl=60)
+    told, failures = list[int](), list[LegatoError]()
+    writer = bus.logs.writer(KEY, UP, stored=told.append, failed=failures.append)
+    await settled(writer, *(frame(n, 100_000) for n in range(20)))
+    used = int(own_server.cli("info", "memory").split("used_memory:")[1].split()[0])
+    own_server.cli("config", "set", "maxmemory", str(used - 500_000))
+    writer.append(frame(20))
+    assert await bus.logs.note(KEY, "start", b"1")
+    await bus.probe()
+    assert told[-1] == 20
+    async with asyncio.timeout(2):
+        await bus.logs.trim(KEY, UP, upto=15, note=b"15")
+        await arrive(lambda: told[-1] == 21)
+    notes = await bus.logs.notes(KEY)
+    assert {name: note.value for name, note in notes.items()} == {"start": b"1", "up": b"15"}
+    assert failures == []
     await bus.close()
 
 

@@ -1,5 +1,8 @@
+import pytest
+
 from legato.bus.base import Direction
 from legato.bus.redis import RedisBus
+from legato.errors import StreamExists
 from tests.contract.buses import Reader, arrive, frame, settled, stream
 from tests.redis_server import RedisServer
 from tests.unit.bus.redis.lines import Line
@@ -12,12 +15,32 @@ async def test_every_key_of_a_stream_has_an_end(bus: RedisBus, server: RedisServ
     for direction in Direction:
         await settled(bus.logs.writer(KEY, direction), frame(0))
     line = Line(server)
+    ends = [int(str(line("PEXPIRETIME", key))) for key in keys_of_streams(line)]
+    trace = max(ends)
+    ends.remove(trace)
+    assert len(ends) == 3
+    assert len(set(ends)) == 1
+    assert ends[0] > 0
+    assert trace - ends[0] == pytest.approx(300_000, abs=2)
+
+
+def keys_of_streams(line: Line) -> list[bytes]:
     keys = line("KEYS", "*")
     assert isinstance(keys, list)
-    ends = {line("PEXPIRETIME", key) for key in keys}
-    assert len(keys) == 3
-    assert len(ends) == 1
-    assert -1 not in ends
+    return [key for key in keys if not key.startswith(b"legato:e:")]
+
+
+async def test_a_stream_that_expired_may_be_made_again_while_its_trace_stands(
+    bus: RedisBus, server: RedisServer
+) -> None:
+    await bus.logs.create(KEY, ttl=60)
+    line = Line(server)
+    line("DEL", "legato:{default/s1}:r")
+    assert len(keys_of_streams(line)) == 1
+    await bus.logs.create(KEY, ttl=60)
+    assert await bus.logs.delete(KEY) == 0
+    with pytest.raises(StreamExists):
+        await bus.logs.create(KEY, ttl=60)
 
 
 async def test_nothing_is_left_of_a_deleted_stream_but_a_nameless_mark(
@@ -32,8 +55,7 @@ async def test_nothing_is_left_of_a_deleted_stream_but_a_nameless_mark(
     await reader.end()
     await arrive(lambda: bus.is_idle)
     line = Line(server)
-    keys = line("KEYS", "*")
-    assert isinstance(keys, list)
+    keys = keys_of_streams(line)
     assert len(keys) == 1
     left = line("PTTL", keys[0])
     assert KEY.stream_id.encode() not in keys[0]

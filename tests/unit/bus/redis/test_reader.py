@@ -271,9 +271,31 @@ async def test_a_later_stream_of_the_same_name_is_not_read() -> None:
     desk = Desk().live()
     desk.follower.look()
     desk.show(batch(1), incarnation=b"j")
+    assert commands(desk.servers.asked[0])[0][0] == b"EXISTS"
+    desk.servers.answer(1)
     await asyncio.sleep(0)
     assert isinstance(desk.reader.reasons[0], SessionExpired)
     assert desk.reader.numbers == []
+
+
+async def test_a_stream_that_is_gone_without_a_trace_was_lost() -> None:
+    desk = Desk().live()
+    desk.follower.look()
+    desk.show(incarnation=None, token=None)
+    desk.push(1)
+    desk.follower.look()
+    desk.servers.answer(0)
+    assert isinstance(await desk.reader.end(), EpochChanged)
+    assert desk.reader.numbers == []
+    assert desk.servers.asked == []
+
+
+async def test_a_stream_that_never_was_is_not_lost() -> None:
+    desk = Desk()
+    desk.follower.attach("aa")
+    desk.servers.answer(None, [None, None, None], [])
+    assert isinstance(await desk.reader.end(), SessionExpired)
+    assert desk.servers.asked == []
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def line(server: RedisServer) -> Line:
 
 def made(line: Line) -> None:
     """Make a stream whose log a writer holds under the token `k`."""
-    line(*scripts.CREATE(STREAM, "i", 60_000))
+    line(*scripts.CREATE(STREAM, "i", 60_000, 300_000))
     assert line(*taking("w", "k")) == [b"ok", b"i", 0, 0, 0, 0, b"", b""]
 
 
@@ -51,8 +51,11 @@ def kept(line: Line, token: str) -> list[bytes]:
 
 
 def test_a_stream_is_made_once_however_often_that_is_asked(line: Line) -> None:
-    assert [line(*scripts.CREATE(STREAM, "i", 60_000)) for _ in range(2)] == [b"made", b"made"]
-    assert line(*scripts.CREATE(STREAM, "other", 60_000)) == b"exists"
+    assert [line(*scripts.CREATE(STREAM, "i", 60_000, 300_000)) for _ in range(2)] == [
+        b"made",
+        b"made",
+    ]
+    assert line(*scripts.CREATE(STREAM, "other", 60_000, 300_000)) == b"exists"
 
 
 def test_who_takes_a_log_learns_how_far_it_and_he_have_come(line: Line) -> None:
@@ -122,9 +125,54 @@ def test_writers_of_one_fence_are_forgotten_when_there_are_many(line: Line) -> N
         store(line, f"k{n}", n, "a")
     length = line("HLEN", "{s}:r")
     assert isinstance(length, int)
-    assert length < 80
+    assert length < 90
     assert line(*taking("w100", "l")) == [b"ok", b"i", 100, 100, 100, 0, b"", b""]
     assert line(*taking("w1", "m")) == [b"ok", b"i", 0, 100, 100, 0, b"", b""]
+
+
+def noting(name: str, value: str, nonce: str, expected: int | str = "") -> Command:
+    return scripts.NOTE(RECORD, name, value, nonce, expected, 16)
+
+
+def noted(line: Line) -> list[list[bytes]]:
+    """Name, version and value of each note."""
+    flat = line(*scripts.NOTES(RECORD))
+    assert isinstance(flat, list)
+    return sorted(flat[i : i + 3] for i in range(0, len(flat), 3))
+
+
+def test_a_note_is_written_once_however_often_that_is_asked(line: Line) -> None:
+    made(line)
+    assert [line(*noting("name", "v", "n", 0)) for _ in range(2)] == [1, 1]
+    ((name, version, value),) = noted(line)
+    assert (name, value) == (b"name", b"v")
+    assert line(*noting("name", "w", "o", 0)) == 0
+    assert line(*noting("name", "w", "o", int(version))) == 1
+    # What comes again after another has written is refused, not carried out.
+    assert line(*noting("name", "v", "n", 0)) == 0
+    assert noted(line)[0][2] == b"w"
+
+
+def test_a_trim_that_is_asked_again_leaves_the_note_that_came_after_it(line: Line) -> None:
+    made(line)
+    store(line, "k", 1, "a")
+    assert line(*scripts.TRIM(RECORD, "u", 1, "up", "one")) == [1, b""]
+    line(*noting("up", "later", "n"))
+    assert line(*scripts.TRIM(RECORD, "u", 1, "up", "one")) is None
+    assert [note[2] for note in noted(line)] == [b"later"]
+
+
+def test_versions_of_notes_rise_though_the_clock_may_not(line: Line) -> None:
+    made(line)
+    line("HSET", "{s}:r", ".name", "1900000000000000:n:v")
+    assert line(*noting("name", "w", "o", 1_900_000_000_000_000)) == 1
+    assert noted(line)[0][1] == b"1900000000000001"
+
+
+def test_a_stream_that_is_not_there_has_no_notes(line: Line) -> None:
+    assert line(*noting("name", "v", "n")) is None
+    assert line(*scripts.NOTES(RECORD)) is None
+    assert line("KEYS", "*") == []
 
 
 def test_a_log_lives_as_long_as_its_stream(line: Line) -> None:
@@ -132,7 +180,7 @@ def test_a_log_lives_as_long_as_its_stream(line: Line) -> None:
     ends = [line("PEXPIRETIME", key) for key in ("{s}:r", "{s}:u:k")]
     assert ends[0] == ends[1] != -1
     store(line, "k", 1, "a")
-    line(*scripts.TOUCH(RECORD, 120_000))
+    line(*scripts.TOUCH(STREAM, 120_000, 300_000))
     line(*taking("w", "l"))
     assert line("PEXPIRETIME", "{s}:u:l") == line("PEXPIRETIME", "{s}:r") != ends[0]
     line(*scripts.TRIM(RECORD, "u", 1))
@@ -170,7 +218,7 @@ def test_a_deletion_that_is_sent_again_says_what_it_erased(line: Line) -> None:
     line(*scripts.TRIM(RECORD, "u", 2))
     erased = [line(*scripts.DELETE(STREAM, nonce, 60_000)) for nonce in ("n", "n", "m")]
     assert erased == [[3, b"", b"aa/1", b"bb/2", b""], [3], [0]]
-    assert line(*scripts.CREATE(STREAM, "j", 60_000)) == b"deleted"
+    assert line(*scripts.CREATE(STREAM, "j", 60_000, 300_000)) == b"deleted"
     assert line("KEYS", "*") == [b"{s}:t"]
     assert store(line, "k", 6, "late") is None
     assert line("KEYS", "*") == [b"{s}:t"]
@@ -314,7 +362,7 @@ def test_without_memory_no_stream_job_or_entry_is_taken(full: Line) -> None:
     made(full)
     out_of_memory(full)
     replies = [
-        full(*scripts.CREATE(("{o}:r", "{o}:t"), "i", 60_000)),
+        full(*scripts.CREATE(("{o}:r", "{o}:t"), "i", 60_000, 300_000)),
         full(*submitting("a")),
         full(*putting("n", "v")),
         store(full, "k", 1, "a"),
@@ -350,8 +398,10 @@ def test_without_memory_what_runs_goes_on(full: Line) -> None:
     assert full(*scripts.ATTACH(RECORD, "u", "", "bb/2")) == b"aa/1"
     assert full(*scripts.DETACH(RECORD, "ur", "bb/2")) == b"aa/1"
     assert full(*scripts.WAIT(RECORD, "u")) == 1
-    assert full(*scripts.TRIM(RECORD, "u", 1)) == [1, b"aa/1"]
-    assert full(*scripts.TOUCH(RECORD, 90_000)) == 1
+    assert full(*scripts.TRIM(RECORD, "u", 1, "up", "a note")) == [1, b"aa/1"]
+    assert full(*noting("name", "v", "n")) == 1
+    assert [note[::2] for note in noted(full)] == [[b"name", b"v"], [b"up", b"a note"]]
+    assert full(*scripts.TOUCH(STREAM, 90_000, 300_000)) == 1
     assert full(*scripts.ERASE(RECORDS, "name")) == 1
     assert full(*scripts.DELETE(STREAM, "n", 60_000)) == [1, b"", b"aa/1", b"", b""]
     again = claimed(full, "o")

@@ -17,11 +17,13 @@ from legato.bus.redis.keys import Keys
 from legato.bus.redis.link import Reply, ReplyError
 from legato.bus.redis.outbox import Outbox
 from legato.bus.redis.pushes import Pushes
+from legato.bus.redis.report import Report
 from legato.bus.redis.writer import BATCH_ENTRIES, DOUBTS, RedisWriter
 from legato.errors import (
     BusUnavailable,
     EpochChanged,
     Internal,
+    LegatoError,
     Overloaded,
     SessionExpired,
     SessionReplaced,
@@ -44,8 +46,16 @@ class Desk:
         self.outbox = Outbox(self.servers, Pushes(self.servers, keys), keys, config)
         self.gauge = Gauge()
         self.token = b""
+        self.told: list[int] = []
+        self.failures: list[LegatoError] = []
         self.writer = RedisWriter(
-            stream(), Direction.UP, fence=3, name="w", gauge=self.gauge, outbox=self.outbox
+            stream(),
+            Direction.UP,
+            fence=3,
+            name="w",
+            gauge=self.gauge,
+            outbox=self.outbox,
+            report=Report(self.told.append, self.failures.append),
         )
 
     async def asked(self) -> list[bytes]:
@@ -226,7 +236,6 @@ async def test_readers_that_come_later_are_told_to_look_and_then_of_all(desk: De
 @pytest.mark.parametrize(
     ("reply", "kind"),
     [
-        ([b"gone"], SessionExpired),
         ([b"fenced", b"9"], SessionReplaced),
         (ReplyError("WRONGTYPE"), Internal),
     ],
@@ -247,6 +256,83 @@ async def test_a_writer_that_is_turned_away_writes_no_more(
     assert desk.gauge.pending == 0
     await asyncio.sleep(0)
     assert desk.servers.asked == []
+
+
+@pytest.mark.parametrize(("trace", "kind"), [(1, SessionExpired), (0, EpochChanged)])
+async def test_a_writer_whose_stream_is_gone_finds_out_why(
+    desk: Desk, trace: int, kind: type[Exception]
+) -> None:
+    await desk.append(0, 1)
+    desk.servers.answer(None)
+    await desk.asked()
+    desk.servers.answer([b"gone"])
+    assert (await desk.asked())[0] == b"EXISTS"
+    desk.writer.append(frame(2))
+    desk.servers.answer(trace)
+    await asyncio.sleep(0)
+    assert [type(reason) for reason in desk.failures] == [kind]
+    with pytest.raises(kind):
+        desk.writer.append(frame(3))
+    assert desk.gauge.pending == 0
+    assert desk.servers.asked == []
+
+
+async def test_a_writer_that_cannot_ask_why_its_stream_is_gone_asks_again(desk: Desk) -> None:
+    desk.writer.look()
+    desk.servers.answer([None] * 5)
+    desk.servers.answer(BusUnavailable("away"))
+    with pytest.raises(BusUnavailable):
+        desk.writer.append(frame(0))
+    await desk.asked()
+    desk.servers.answer([b"gone"])
+    desk.servers.answer(0)
+    with pytest.raises(EpochChanged):
+        desk.writer.append(frame(0))
+    await asyncio.sleep(0)
+    assert [type(reason) for reason in desk.failures] == [EpochChanged]
+
+
+async def test_a_writer_to_a_stream_that_never_was_does_not_ask_why() -> None:
+    desk = Desk()
+    desk.writer.open("aa/1")
+    await desk.asked()
+    desk.servers.answer([b"gone"])
+    await asyncio.sleep(0)
+    assert [type(reason) for reason in desk.failures] == [SessionExpired]
+    assert desk.servers.asked == []
+    desk.outbox.close()
+
+
+async def test_what_is_stored_is_told_once_for_each_command(desk: Desk) -> None:
+    await desk.append(0, 1, 2)
+    assert desk.told == []
+    desk.stored()
+    await desk.append(3)
+    assert desk.told == [3]
+    desk.servers.answer(Unknown())
+    await desk.take(mine=4, last=4)
+    assert desk.told == [3, 4]
+
+
+async def test_a_writer_looks_by_itself_only_if_it_is_silent_and_somebody_wants_to_know(
+    desk: Desk,
+) -> None:
+    now = asyncio.get_running_loop().time()
+    desk.writer.look_if_silent(now - 60)
+    assert desk.servers.asked == []
+    desk.writer.look_if_silent(now + 60)
+    desk.servers.answer([b"i", b"4", b"k", None, None])
+    desk.writer.look_if_silent(now + 60)
+    await asyncio.sleep(0)
+    assert [type(reason) for reason in desk.failures] == [SessionReplaced]
+    assert desk.servers.asked == []
+
+
+async def test_a_look_that_fails_tells_nothing(desk: Desk) -> None:
+    desk.writer.look()
+    desk.servers.answer(ReplyError("NOPERM no"))
+    desk.writer.append(frame(0))
+    assert last_and_seqs(await desk.asked()) == (1, [0])
 
 
 async def test_a_log_that_is_not_beside_its_record_is_waited_for() -> None:
@@ -348,6 +434,8 @@ async def test_who_looks_finds_out_that_the_log_is_not_his(
 ) -> None:
     desk.writer.look()
     desk.servers.answer(state)
+    if desk.servers.asked:
+        desk.servers.answer(1)
     with pytest.raises(kind):
         desk.writer.append(frame(0))
 

@@ -32,7 +32,7 @@ if mine > fence then
     if string.sub(field, 1, 2) == d .. ':' and field ~= own then redis.call('HDEL', record, field) end
   end
   watchers, told = nil, watchers or ''
-elseif redis.call('HLEN', record) > 64 then
+elseif redis.call('HLEN', record) > 82 then  -- 18 of them may be notes
   -- Forget the writer that has been silent longest.
   local fields, silent, least = redis.call('HGETALL', record), nil, math.huge
   for i = 1, #fields, 2 do

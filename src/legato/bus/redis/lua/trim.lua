@@ -1,4 +1,4 @@
--- Forgets entries. KEYS: record. ARGV: direction, last number to forget.
+-- Forgets entries. KEYS: record. ARGV: direction, last number to forget, [note's name, note].
 -- Reply: {bytes trimmed, whom to tell that there is room} or nil if nothing was to forget.
 local d = ARGV[1]
 local m = redis.call('HMGET', KEYS[1], d .. 'k', d .. 't', d .. 'x', d .. 'q', d .. 'w')
@@ -16,6 +16,7 @@ else
 end
 redis.call('XTRIM', log, 'MINID', (upto + 1) .. '-0')
 redis.call('HSET', KEYS[1], d .. 't', upto, d .. 'x', bytes)
+if ARGV[3] then put_note(KEYS[1], ARGV[3], '', ARGV[4]) end
 if not m[4] then return {bytes, ''} end
 redis.call('HDEL', KEYS[1], d .. 'q')
 return {bytes, m[5] or ''}
