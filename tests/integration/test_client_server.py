@@ -317,7 +317,7 @@ async def test_a_server_that_dies_ends_all_streams_and_is_connected_to_again(
 
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(started(tmp_path))
-        client = await stack.enter_async_context(legato.connect(server.url))
+        client = await stack.enter_async_context(legato.connect(server.url, reconnect="never"))
         tasks = [asyncio.create_task(spoken(client)) for _ in range(5)]
         async for _ in client.speak("Warm. "):
             pass

@@ -6,11 +6,16 @@ from collections.abc import Sequence
 
 from legato.bench import (
     cancelling,
+    crowd,
     echo,
     idle,
+    idle_crowd,
     listening,
     ready,
+    resume,
+    rivals,
     session_frame,
+    soak,
     speaking,
     wire,
 )
@@ -26,15 +31,20 @@ ALL: tuple[Benchmark, ...] = (
     *speaking.BENCHMARKS,
     *listening.BENCHMARKS,
     *cancelling.BENCHMARKS,
+    *resume.BENCHMARKS,
     *session_frame.BENCHMARKS,
     *echo.BENCHMARKS,
+    *crowd.BENCHMARKS,
+    *rivals.BENCHMARKS,
     *idle.BENCHMARKS,
+    *idle_crowd.BENCHMARKS,
     *wire.BENCHMARKS,
+    *soak.BENCHMARKS,
 )
 
 
 def chosen(names: Sequence[str]) -> list[Benchmark]:
-    """Return the benchmarks that are meant, in their order; all of them for no name.
+    """Return the benchmarks that are meant, in their order; for no name all but `named_only`.
 
     Raises:
         UnknownBenchmark: If a name means none.
@@ -43,4 +53,6 @@ def chosen(names: Sequence[str]) -> list[Benchmark]:
         if not any(benchmark.is_meant_by(name) for benchmark in ALL):
             known = ", ".join(benchmark.name for benchmark in ALL)
             raise UnknownBenchmark(f"no benchmark is called {name!r}; there are {known}")
-    return [one for one in ALL if not names or any(map(one.is_meant_by, names))]
+    if not names:
+        return [one for one in ALL if not one.named_only]
+    return [one for one in ALL if any(map(one.is_meant_by, names))]

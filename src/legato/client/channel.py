@@ -55,6 +55,7 @@ class Channel:
         started: The server's answer to the start, once it came.
         end: The server's totals, once the stream is over.
         intact: Whether the digest over all that came is the server's.
+        resumes: How often the stream went on over another socket.
         on_notice: Called with news of the stream.
     """
 
@@ -71,6 +72,7 @@ class Channel:
         self.started: StreamStarted | None = None
         self.end: StreamEnd | None = None
         self.intact = True
+        self.resumes = 0
         self.on_notice: Callable[[Notice], None] | None = None
         self._carrier = carrier
         self._bucket = None if rate is None else TokenBucket(rate, burst)
@@ -79,6 +81,7 @@ class Channel:
         self._inbox: deque[Item] = deque()
         self._fault: LegatoError | None = None
         self._over = False
+        self._recovering = False
         self._arrived = asyncio.Event()
         self._room = asyncio.Event()
 
@@ -86,6 +89,11 @@ class Channel:
     def failed(self) -> bool:
         """Whether the stream ended with a fault, or was stopped."""
         return self._over and self.end is None
+
+    @property
+    def resumable(self) -> bool:
+        """Whether the stream can go on over another socket."""
+        return not self.stream.raw and (self.started is None or self.started.resumable)
 
     # said by the application
 
@@ -244,6 +252,8 @@ class Channel:
     def opened(self, started: StreamStarted) -> None:
         """The server runs the stream."""
         self.started = started
+        if self._recovering:
+            self.recovered()
 
     def receive(self, items: Sequence[Item]) -> None:
         """Entries arrived."""
@@ -258,6 +268,20 @@ class Channel:
         """Entries left, or credit came."""
         if self._has_room():
             self._room.set()
+
+    def recovering(self) -> None:
+        """The socket is lost, and another one is sought."""
+        if not self._recovering:
+            self._recovering = True
+            self.notice(Notice(stream=self.stream.number, kind="recovering"))
+
+    def recovered(self) -> None:
+        """The stream goes on over another socket; nothing is lost."""
+        self.resumes += 1
+        if self._recovering:
+            self._recovering = False
+            self.notice(Notice(stream=self.stream.number, kind="restored"))
+        self.progressed()
 
     def notice(self, notice: Notice) -> None:
         """News of the stream."""

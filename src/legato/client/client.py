@@ -244,7 +244,9 @@ def connect(url: str = DEFAULT_URL, **options: Unpack[ConnectOptions]) -> Client
         options: `key`, where the server asks for one; `ca_file`, a PEM file with the authority
             that signed the server's certificate; `insecure`, to accept any certificate, for tests
             only; `pool_size`, connections at the most; `rate`, the pace of audio up in multiples
-            of real time, and `burst`, the seconds of audio that may go at once then.
+            of real time, and `burst`, the seconds of audio that may go at once then; `reconnect`,
+            how a lost connection is sought again: `interactive` (the default), `articles` (1 s
+            doubling to 60 s, ten times), a `flow.backoff.Profile`, or `never`.
 
     Example:
         async with legato.connect() as client:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Self, TypedDict, Unpack
+from types import MappingProxyType
+from typing import Final, Literal, Self, TypedDict, Unpack
 from urllib.parse import SplitResult, urlsplit
 
 from legato.errors import ConnectionLost
+from legato.flow.backoff import ARTICLES, INTERACTIVE, Profile
 from legato.protocol.version import DEFAULT_PORT
 
 DEFAULT_URL: Final = f"ws://127.0.0.1:{DEFAULT_PORT}"
@@ -15,6 +18,14 @@ DEFAULT_URL: Final = f"ws://127.0.0.1:{DEFAULT_PORT}"
 STREAM_PATH: Final = "/v1/stream"
 
 _SCHEMES: Final = {"ws": "ws", "wss": "wss", "http": "ws", "https": "wss"}
+
+
+Reconnect = Literal["interactive", "articles", "never"]
+
+PROFILES: Final[Mapping[Reconnect, Profile | None]] = MappingProxyType(
+    {"interactive": INTERACTIVE, "articles": ARTICLES, "never": None}
+)
+"""What the names of `reconnect` mean."""
 
 
 class ConnectOptions(TypedDict, total=False):
@@ -27,6 +38,7 @@ class ConnectOptions(TypedDict, total=False):
     connect_timeout: float
     rate: float | None
     burst: float
+    reconnect: Reconnect | Profile | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +55,11 @@ class ClientConfig:
         write_buffer_bytes: Unsent bytes of a connection at which nothing more is given to it.
         rate: Pace of audio up in multiples of real time; unset, as fast as the server takes it.
         burst: Seconds of audio that may go up at once when `rate` is set.
+        reconnect: How a lost connection is sought again while streams are open, which then go
+            on as if nothing had been: `interactive` at once and often, for someone is listening
+            (each delay is drawn from 0 to 250 ms, doubling to 1 s, and to 8 s after 15 s of
+            trouble); `articles` 1 s doubling to 60 s, ten times; or a `flow.backoff.Profile`. It
+            ends when the server keeps the streams no more. `never`, or None, gives up at once.
     """
 
     url: str = DEFAULT_URL
@@ -54,6 +71,7 @@ class ClientConfig:
     write_buffer_bytes: int = 65_536
     rate: float | None = None
     burst: float = 2.0
+    reconnect: Reconnect | Profile | None = "interactive"
 
     def __post_init__(self) -> None:
         if self.pool_size < 1:
@@ -62,6 +80,8 @@ class ClientConfig:
             raise ValueError(f"rate must be above 0, not {self.rate}")
         if not self.burst > 0:
             raise ValueError(f"burst must be above 0, not {self.burst}")
+        if isinstance(self.reconnect, str) and self.reconnect not in PROFILES:
+            raise ValueError(f"reconnect is one of {', '.join(PROFILES)}, not {self.reconnect!r}")
 
     @classmethod
     def of(cls, url: str, **options: Unpack[ConnectOptions]) -> Self:
@@ -73,6 +93,12 @@ class ClientConfig:
         ca_file = options.pop("ca_file", None)
         config = cls(url=url, **options)  # type: ignore[arg-type]  # ca_file is not in them any more
         return replace(config, ca_file=None if ca_file is None else Path(ca_file))
+
+    @property
+    def profile(self) -> Profile | None:
+        """How delays between attempts to reconnect grow; None if there are none."""
+        chosen = self.reconnect
+        return PROFILES[chosen] if isinstance(chosen, str) else chosen
 
     @property
     def address(self) -> str:

@@ -1,23 +1,17 @@
-"""The shell around a client session: one WebSocket, one reader, one writer."""
+"""One connection to the server, with the streams on it."""
 
 from __future__ import annotations
 
 import asyncio
-import math
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
-from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
-from websockets.protocol import State
 
 from legato.client.channel import Channel
-from legato.client.config import ClientConfig
-from legato.client.dialing import CLOSE_TIMEOUT, dial
-from legato.errors import ConnectionLost, Draining, Internal, LegatoError
-from legato.protocol.messages import Hello, StreamStart
-from legato.protocol.version import VERSION
-from legato.session.client import ClientSession
+from legato.client.lifeline import Lifeline
+from legato.errors import ConnectionLost, Draining
+from legato.protocol.messages import StreamStart
 from legato.session.events import (
     DrainAnnounced,
     LinkStalled,
@@ -25,6 +19,7 @@ from legato.session.events import (
     Paced,
     Progressed,
     Received,
+    ResumeRefused,
     SessionFailed,
     StreamFailed,
     StreamFinished,
@@ -32,9 +27,6 @@ from legato.session.events import (
     StreamRecovered,
     Welcomed,
 )
-from legato.session.stream import Stream
-
-CLIENT_NAME: Final = "legato-python"
 
 FRESH: Final = 10.0
 """Seconds of silence that are not suspicious."""
@@ -42,43 +34,31 @@ FRESH: Final = 10.0
 PROBE_TIMEOUT: Final = 2.0
 """Seconds that it may take to answer."""
 
-PROTOCOL_ERROR: Final = 1002
-"""WebSocket close code (RFC 6455 §7.4.1)."""
 
-
-class Connection:
+class Connection(Lifeline):
     """One connection to the server, with the streams on it.
+
+    A socket that breaks, falls silent, or whose server goes away is replaced by another one, on
+    which the streams go on; see `ClientConfig.reconnect`.
 
     Args:
         config: How to connect.
+        dial: Opens a WebSocket.
+
+    Attributes:
         fresh: Seconds of silence after which it is asked, when idle, whether it still lives.
     """
 
-    def __init__(self, config: ClientConfig, *, fresh: float = FRESH) -> None:
-        self._config = config
-        self._fresh = fresh
-        self._loop = asyncio.get_running_loop()
-        self._session = ClientSession(Hello(version=VERSION, client=CLIENT_NAME))
-        self._channels: dict[Stream, Channel] = {}
-        self._wake = asyncio.Event()
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_at = math.inf
-        self._welcomed: asyncio.Future[None] = self._loop.create_future()
-        self._socket: ClientConnection | None = None
-        self._reader: asyncio.Task[None] | None = None
-        self._writer: asyncio.Task[None] | None = None
-        self._fault: LegatoError | None = None
-        self._heard_at = 0.0
-        self._draining = False
-        self._leaving = False
+    fresh = FRESH
 
     @property
     def usable(self) -> bool:
         """Whether new streams may be opened here."""
         return (
-            self._socket is not None
-            and self._socket.state is State.OPEN
+            self._wire is not None
+            and self._wire.is_open
             and self._fault is None
+            and not self._recovery.under_way
             and not self._draining
             and not self._leaving
         )
@@ -91,7 +71,7 @@ class Connection:
     @property
     def unsent_bytes(self) -> int:
         """Bytes that the kernel has not taken."""
-        return 0 if self._socket is None else self._socket.transport.get_write_buffer_size()
+        return 0 if self._wire is None else self._wire.unsent_bytes
 
     @property
     def rtt(self) -> float | None:
@@ -107,12 +87,7 @@ class Connection:
         """
         try:
             async with asyncio.timeout(self._config.connect_timeout):
-                self._socket = await dial(self._config)
-                self._heard_at = self.now()
-                self._session.connected(self._heard_at)
-                self._reader = self._spawn(self._read(self._socket))
-                self._writer = self._spawn(self._write(self._socket))
-                self.wake()
+                self._attach(await self._recovery.dial())
                 await self._welcomed
         except TimeoutError as error:
             self.abort()
@@ -123,14 +98,14 @@ class Connection:
 
     async def is_alive(self) -> bool:
         """Ask the server for a sign of life, if it was silent for long and nothing else asks."""
-        socket = self._socket
-        if socket is None or not self.usable:
+        wire = self._wire
+        if wire is None or not self.usable:
             return False
-        if self._channels or self.now() < self._heard_at + self._fresh:
+        if self._channels or self.now() < self._heard_at + self.fresh:
             return True
         try:
             async with asyncio.timeout(PROBE_TIMEOUT):
-                await (await socket.ping())
+                await (await wire.socket.ping())
         except (TimeoutError, ConnectionClosed):
             return False
         self._heard_at = self.now()
@@ -154,6 +129,7 @@ class Connection:
             max_text_chars=welcome.limits.max_text_chars,
         )
         self._channels[channel.stream] = channel
+        self._look_after()
         self.wake()
         return channel
 
@@ -161,6 +137,7 @@ class Connection:
         """End a stream now and have its data deleted."""
         if self._channels.pop(channel.stream, None) is not None:
             self._session.stop(channel.stream)
+            self._settle()
             self.wake()
 
     def pace(self, rate: float, channel: Channel) -> None:
@@ -168,130 +145,23 @@ class Connection:
         self._session.pace(rate, channel.stream)
         self.wake()
 
-    def now(self) -> float:
-        """Monotonic seconds, as the session counts them."""
-        return self._loop.time()
-
-    def wake(self) -> None:
-        """Something is to be sent, or a timer may have moved."""
-        self._wake.set()
-
     async def close(self) -> None:
         """Close in good order: streams under way are stopped and fail, and the server knows."""
         self._leaving = True
         for channel in list(self._channels.values()):
             self.stop(channel)
             channel.fail(ConnectionLost("the client was closed"))
-        self.wake()
-        if self._writer is not None:
-            await asyncio.wait({self._writer}, timeout=CLOSE_TIMEOUT)
-        if self._socket is not None:
-            await self._socket.close()
-        self.abort()
-        tasks = [task for task in (self._reader, self._writer) if task is not None]
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._wire is not None:
+            await self._wire.close()
+        self._lose(ConnectionLost("the connection was closed"))
+        await asyncio.gather(*self._partings, return_exceptions=True)
 
-    def abort(self, error: LegatoError | None = None) -> None:
+    def abort(self) -> None:
         """Drop the connection; streams on it fail."""
-        self._lose(error or ConnectionLost("the connection was closed"))
-        for task in (self._reader, self._writer):
-            if task is not None:
-                task.cancel()
-        if self._socket is not None:
-            self._socket.transport.abort()
-
-    # the two tasks
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        return self._loop.create_task(self._guard(work))
-
-    async def _guard(self, work: Coroutine[Any, Any, None]) -> None:
-        try:
-            await work
-        except ConnectionClosed:
-            self._lose_socket()
-        except LegatoError as error:  # the server breaks the protocol
-            self._lose(error)
-            if self._socket is not None:
-                await self._socket.close(code=PROTOCOL_ERROR)
-        except Exception as error:  # noqa: BLE001  (top of a task: a bug must reach the streams)
-            fault = Internal(f"the client failed: {type(error).__name__}: {error}")
-            fault.__cause__ = error
-            self._lose(fault)
-            if self._socket is not None:
-                self._socket.transport.abort()
-
-    async def _read(self, socket: ClientConnection) -> None:
-        async for message in socket:
-            self._heard_at = self.now()
-            self._session.receive(message, self._heard_at)
-            self._handle_events()
-            self._wake.set()
-        self._lose_socket()
-
-    async def _write(self, socket: ClientConnection) -> None:
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
-            while await self._send_due(socket):
-                pass
-            if self._leaving or self._fault is not None:
-                return
-            self._arm()
-
-    async def _send_due(self, socket: ClientConnection) -> bool:
-        """Send what may leave now; tells whether there was anything."""
-        session = self._session
-        now = self.now()
-        if now >= session.next_timer(now):
-            session.handle_timer(now)
-            self._handle_events()
-        # A send waits while the buffer is over its bound, so here is always room for a frame.
-        room = self._config.write_buffer_bytes - self.unsent_bytes
-        frames = session.take_frames(now, room_bytes=max(room, 1))
-        for frame in frames:
-            await socket.send(frame)
-        if frames:
-            for channel in self._channels.values():
-                channel.progressed()
-        return bool(frames)
-
-    def _arm(self) -> None:
-        due = self._session.next_timer(self.now())
-        if due >= self._timer_at:
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer_at = due
-        self._timer = self._loop.call_at(due, self._tick)
-
-    def _tick(self) -> None:
-        self._timer, self._timer_at = None, math.inf
-        self._wake.set()
-
-    def _lose_socket(self) -> None:
-        assert self._socket is not None  # noqa: S101  (a task of ours ran on it)
-        code, text = self._socket.close_code, self._socket.close_reason
-        if code == Draining.close_code:
-            self._lose(Draining("the server went away; connect again"))
-        else:
-            said = f", {text}" if text else ""
-            self._lose(ConnectionLost(f"the connection was lost (close code {code}{said})"))
-
-    def _lose(self, error: LegatoError) -> None:
-        """The connection is gone; its streams end with it."""
-        if self._fault is not None:
-            return
-        self._fault = error
-        if not self._welcomed.done():
-            self._welcomed.set_exception(error)
-            self._welcomed.exception()  # it is raised by `open`, or by nobody
-        for channel in list(self._channels.values()):
-            channel.fail(error)
-        self._channels.clear()
-        if self._timer is not None:
-            self._timer.cancel()
-        self._wake.set()
+        wire = self._wire
+        self._lose(ConnectionLost("the connection was closed"))
+        if wire is not None:
+            wire.abort()
 
     # events
 
@@ -313,10 +183,15 @@ class Connection:
         if channel is not None:
             channel.receive(event.items)
 
-    def _on_progressed(self, event: Progressed | StreamRecovered) -> None:
+    def _on_progressed(self, event: Progressed) -> None:
         channel = self._channels.get(event.stream)
         if channel is not None:
             channel.progressed()
+
+    def _on_recovered(self, event: StreamRecovered) -> None:
+        channel = self._channels.get(event.stream)
+        if channel is not None:
+            channel.recovered()
 
     def _on_finished(self, event: StreamFinished) -> None:
         channel = self._channels.pop(event.stream, None)
@@ -338,16 +213,21 @@ class Connection:
 
     def _on_drain(self, event: DrainAnnounced) -> None:
         self._draining = True
+        self._move(Draining(f"the server goes away in {event.deadline:g} s"))
 
-    def _on_session_failed(self, event: SessionFailed | LinkStalled) -> None:
-        self._lose(event.error)
-        if self._socket is not None:
-            self._socket.transport.abort()
+    def _on_stalled(self, event: LinkStalled) -> None:
+        self._race(event.error)
+
+    def _on_resume_refused(self, event: ResumeRefused) -> None:
+        self._part(event.error)
+
+    def _on_session_failed(self, event: SessionFailed) -> None:
+        self._part(event.error)
 
     _HANDLERS: ClassVar[Mapping[type, Callable[[Connection, Any], None]]] = {
         Welcomed: _on_welcomed,
         StreamOpened: _on_opened,
-        StreamRecovered: _on_progressed,
+        StreamRecovered: _on_recovered,
         Received: _on_received,
         Progressed: _on_progressed,
         StreamFinished: _on_finished,
@@ -355,6 +235,7 @@ class Connection:
         Noticed: _on_noticed,
         Paced: _on_paced,
         DrainAnnounced: _on_drain,
-        LinkStalled: _on_session_failed,
+        LinkStalled: _on_stalled,
+        ResumeRefused: _on_resume_refused,
         SessionFailed: _on_session_failed,
     }

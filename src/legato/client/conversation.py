@@ -11,11 +11,11 @@ from typing import Final, Literal, Self
 
 from legato.audio import AudioChunk
 from legato.client.channel import Channel
-from legato.client.exchange import Opener, utterance_fault
+from legato.client.exchange import Opener, check_intact, utterance_fault
 from legato.client.sources import TextSource, check_text, pieces
 from legato.client.speech import audio_chunk
 from legato.errors import RateLimited
-from legato.protocol.messages import UtteranceEnd
+from legato.protocol.messages import Notice, UtteranceEnd
 
 MAX_WAITING: Final = 64
 """Utterances that may wait to be said."""
@@ -78,10 +78,15 @@ class Conversation(AsyncIterator[AudioChunk]):
 
     Args:
         opener: Opens the stream.
+
+    Attributes:
+        on_notice: Called with news of the stream, such as `recovering` and `restored`; set it
+            before the block begins.
     """
 
     def __init__(self, opener: Opener) -> None:
         self._opener = opener
+        self.on_notice: Callable[[Notice], None] | None = None
         self._stream: Channel | None = None
         self._pending: deque[Utterance] = deque()
         self._waiting: asyncio.Queue[Utterance | None] = asyncio.Queue()
@@ -91,6 +96,7 @@ class Conversation(AsyncIterator[AudioChunk]):
 
     async def __aenter__(self) -> Self:
         self._stream = await self._opener()
+        self._stream.on_notice = self.on_notice
         self._sender = asyncio.get_running_loop().create_task(self._send_all(self._stream))
         return self
 
@@ -104,6 +110,11 @@ class Conversation(AsyncIterator[AudioChunk]):
         if self._sender is not None:
             self._sender.cancel()
             await asyncio.gather(self._sender, return_exceptions=True)
+
+    @property
+    def resumes(self) -> int:
+        """How often the stream went on over another connection after it had lost its own."""
+        return 0 if self._stream is None else self._stream.resumes
 
     # saying
 
@@ -192,6 +203,7 @@ class Conversation(AsyncIterator[AudioChunk]):
             item = channel.take_item()
             if item is None:
                 if channel.is_over():
+                    check_intact(channel)
                     return None
                 await channel.changed()
             elif isinstance(item, UtteranceEnd):

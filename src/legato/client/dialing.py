@@ -7,13 +7,16 @@ import contextlib
 import os
 import socket
 import ssl
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidHandshake, InvalidStatus, InvalidURI
+from websockets.http11 import Response
 
 from legato.client.config import ClientConfig
-from legato.errors import ConnectionLost
+from legato.errors import ConnectionLost, Forbidden, LegatoError, Unauthenticated
 from legato.protocol.messages import MAX_MESSAGE_BYTES
 from legato.protocol.version import SUBPROTOCOL
 
@@ -26,6 +29,11 @@ READ_QUEUE: Final = 64
 NOTSENT_LOWAT_BYTES: Final = 16_384
 """What the kernel takes beyond what is on its way; without it megabytes vanish there unseen."""
 
+_DENIALS: Final[Mapping[int, type[LegatoError]]] = MappingProxyType(
+    {401: Unauthenticated, 403: Forbidden}
+)
+"""Statuses with which the same request will be refused again; all others may pass."""
+
 _TCP_NOTSENT_LOWAT: Final = getattr(socket, "TCP_NOTSENT_LOWAT", 25)
 
 
@@ -34,6 +42,7 @@ async def dial(config: ClientConfig) -> ClientConnection:
 
     Raises:
         ConnectionLost: If that fails; the sentence names the cause and the way out.
+        AuthError: If the server, or a proxy before it, asks for another key.
     """
     address = config.address
     tls = await asyncio.to_thread(tls_context, config) if config.is_secure else None
@@ -53,10 +62,7 @@ async def dial(config: ClientConfig) -> ClientConnection:
             write_limit=config.write_buffer_bytes,
         )
     except InvalidStatus as error:
-        body = (error.response.body or b"").decode("utf-8", "replace").strip()
-        raise ConnectionLost(
-            f"{address} answered {error.response.status_code}: {body or 'no reason given'}"
-        ) from error
+        raise refusal(address, error.response) from error
     except InvalidURI as error:
         raise ConnectionLost(f"{config.url!r} is no WebSocket address: {error}") from error
     except ssl.SSLError as error:
@@ -71,6 +77,17 @@ async def dial(config: ClientConfig) -> ClientConnection:
         raise ConnectionLost(f"{address} is no Legato server: it does not speak {SUBPROTOCOL}")
     _bound_kernel_buffer(connection)
     return connection
+
+
+def refusal(address: str, response: Response) -> LegatoError:
+    """Return what a server means that answers with something else than a WebSocket."""
+    body = (response.body or b"").decode("utf-8", "replace").strip()
+    kind = _DENIALS.get(response.status_code, ConnectionLost)
+    seconds = response.headers.get("Retry-After", "")
+    return kind(
+        f"{address} answered {response.status_code}: {body or 'no reason given'}",
+        retry_after=float(seconds) if seconds.isdecimal() else None,
+    )
 
 
 def authorization(config: ClientConfig) -> dict[str, str]:

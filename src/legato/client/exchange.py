@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 from legato.client.channel import Channel
-from legato.errors import Internal, LegatoError, from_wire
-from legato.protocol.messages import UtteranceEnd
+from legato.errors import BadAudio, Internal, LegatoError, from_wire
+from legato.protocol.messages import Notice, UtteranceEnd
 from legato.session.lane import Item
 
 T = TypeVar("T")
@@ -30,6 +30,10 @@ class Exchange(AsyncIterator[T], Generic[T]):
     Args:
         opener: Opens the stream.
         feeder: Sends its input; must not refer to the exchange, which could then not be let go.
+
+    Attributes:
+        on_notice: Called with news of the stream, such as `queued`, `recovering` and `restored`;
+            set it before the first item is asked for.
     """
 
     def __init__(self, opener: Opener, feeder: Feeder) -> None:
@@ -40,11 +44,17 @@ class Exchange(AsyncIterator[T], Generic[T]):
         self._stream: Channel | None = None
         self._feeder: asyncio.Task[None] | None = None
         self._over = False
+        self.on_notice: Callable[[Notice], None] | None = None
 
     @property
     def intact(self) -> bool:
         """At the end: whether the digest over what came is the one that the server sent."""
         return self._stream is not None and self._stream.end is not None and self._stream.intact
+
+    @property
+    def resumes(self) -> int:
+        """How often the stream went on over another connection after it had lost its own."""
+        return 0 if self._stream is None else self._stream.resumes
 
     @property
     def engine(self) -> str | None:
@@ -65,6 +75,7 @@ class Exchange(AsyncIterator[T], Generic[T]):
         """Return the next item.
 
         Raises:
+            BadAudio: At the end, if what came is not what the server sent.
             LegatoError: If the stream failed, or the server cannot be reached.
             StopAsyncIteration: At the end.
         """
@@ -84,6 +95,7 @@ class Exchange(AsyncIterator[T], Generic[T]):
         self._over = True
         if self._feeder is not None:
             await self._feeder  # raises what the source of the input raised
+        check_intact(channel)
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
@@ -125,6 +137,7 @@ class Exchange(AsyncIterator[T], Generic[T]):
     async def _open(self) -> Channel:
         if self._stream is None:
             self._stream = await self._opener()
+            self._stream.on_notice = self.on_notice
             self._feeder = self._loop.create_task(feed(self._send, self._stream))
         return self._stream
 
@@ -143,6 +156,16 @@ async def feed(feeder: Feeder, channel: Channel) -> None:
         raise
     channel.finalize()
     channel.finish()
+
+
+def check_intact(channel: Channel) -> None:
+    """Check the digest of a stream that is over.
+
+    Raises:
+        BadAudio: If what came is not what the server sent.
+    """
+    if not channel.intact:
+        raise BadAudio("what came is not what the server sent (digests differ); try again")
 
 
 def utterance_fault(end: UtteranceEnd) -> LegatoError:

@@ -63,6 +63,11 @@ class SyncStream(Iterator[T], Generic[T]):
         """At the end: whether the digest over what came is the one that the server sent."""
         return self._exchange.intact
 
+    @property
+    def resumes(self) -> int:
+        """How often the stream went on over another connection after it had lost its own."""
+        return self._exchange.resumes
+
     def __enter__(self) -> Self:
         return self
 

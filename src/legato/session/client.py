@@ -8,7 +8,16 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from legato.errors import BadAudio, LegatoError, ResumeGap, SequenceGap, SessionExpired
+from legato.errors import (
+    BadAudio,
+    BusUnavailable,
+    LegatoError,
+    Overloaded,
+    ResumeGap,
+    SequenceGap,
+    SessionExpired,
+)
+from legato.errors import Draining as DrainingError
 from legato.protocol.faults import error_from
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import (
@@ -39,6 +48,7 @@ from legato.session.events import (
     Noticed,
     Progressed,
     Received,
+    ResumeRefused,
     StreamFailed,
     StreamFinished,
     StreamOpened,
@@ -52,6 +62,9 @@ from legato.session.stream import seq_of
 
 REMEMBERED: Final = 256
 """Finished streams whose last ack is kept, for a server that missed it."""
+
+PASSING: Final = (DrainingError, Overloaded, BusUnavailable)
+"""Refusals of a resume that another server, or the same one later, may not repeat."""
 
 
 class ClientSession(ClientLink):
@@ -277,6 +290,9 @@ class ClientSession(ClientLink):
             self._rewind(stream, error.expected, now)
         elif isinstance(error, SessionExpired) and self._is_untouched(stream):
             self._start_again(stream, now)
+        elif isinstance(error, PASSING) and stream.state is StreamState.RESUMING:
+            stream.signal(StreamSignal.LOSE)
+            self._tell(ResumeRefused(stream, error))
         else:
             self._fail(stream, error)
 

@@ -69,6 +69,14 @@ class StreamRecovered:
     stream: Stream
 
 
+@dataclass(frozen=True, slots=True)
+class ResumeRefused:
+    """Client: the server cannot take the stream now; it waits for the next connection."""
+
+    stream: Stream
+    error: LegatoError
+
+
 class Received(msgspec.Struct, frozen=True):
     """Entries of one stream, in order, each exactly once."""
 
@@ -163,6 +171,7 @@ Event = (
     | ResumeRequested
     | StreamOpened
     | StreamRecovered
+    | ResumeRefused
     | Received
     | Progressed
     | Acknowledged

@@ -3,7 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from legato.bench.machine import cpu_seconds, describe, raise_open_files, rss_bytes
+from legato.bench.machine import (
+    busy_seconds,
+    cpu_seconds,
+    describe,
+    open_files,
+    raise_open_files,
+    rss_bytes,
+)
 
 
 def process(proc: Path, pid: int, *, nanoseconds: int, children: str = "") -> None:
@@ -31,6 +38,22 @@ def test_memory_is_the_resident_pages(tmp_path: Path) -> None:
     (tmp_path / "10").mkdir()
     (tmp_path / "10" / "statm").write_text("5000 300 100 1 0 200 0\n")
     assert rss_bytes(10, tmp_path) == 300 * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_a_machine_is_busy_with_all_but_waiting(tmp_path: Path) -> None:
+    tick = os.sysconf("SC_CLK_TCK")
+    times = [3 * tick, tick, 2 * tick, 99 * tick, 50 * tick, tick, tick, 5 * tick, 0, 0]
+    rows = f"cpu  {' '.join(map(str, times))}\ncpu0 1 1 1 1 1 1 1 1 0 0\n"
+    (tmp_path / "stat").write_text(rows)
+    assert busy_seconds(tmp_path) == 8.0
+
+
+def test_open_files_are_counted(tmp_path: Path) -> None:
+    folder = tmp_path / "10" / "fd"
+    folder.mkdir(parents=True)
+    for number in range(3):
+        (folder / str(number)).touch()
+    assert open_files(10, tmp_path) == 3
 
 
 def test_a_machine_is_told_by_its_processor(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,10 @@ pytestmark = pytest.mark.integration
 ANSWERS = (
     "print('on ws://127.0.0.1:8440, ready', flush=True); input_ = __import__('time').sleep(60)"
 )
+
+
+def folder_of(pid: int) -> Path:
+    return Path(f"/proc/{pid}/cwd").resolve()
 
 
 async def test_a_server_is_found_by_what_it_prints_and_ended_with_the_block() -> None:
@@ -22,6 +27,14 @@ async def test_a_program_that_is_not_there_is_named() -> None:
     with pytest.raises(ServerFailed, match="no-such-program cannot be run: No such file"):
         async with server(["no-such-program"], ready=b"ready"):
             pass
+
+
+async def test_a_program_that_does_not_listen_runs_where_it_is_told(tmp_path: Path) -> None:
+    says = "import os; print('ready', os.getcwd(), flush=True); open('seen', 'w').close()"
+    command = [sys.executable, "-c", f"{says}; __import__('time').sleep(60)"]
+    async with server(command, ready=b"ready", listens=False, cwd=tmp_path) as running:
+        assert running.address == ""
+        assert folder_of(running.pid).name == tmp_path.name
 
 
 @pytest.mark.parametrize("program", ["print('no luck')", "print('ready, but where?')"])

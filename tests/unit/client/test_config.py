@@ -4,6 +4,7 @@ import pytest
 
 from legato.client.config import DEFAULT_URL, ClientConfig
 from legato.errors import ConnectionLost
+from legato.flow.backoff import ARTICLES, INTERACTIVE, Profile
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,19 @@ def test_arguments_become_settings() -> None:
     assert ClientConfig.of("ws://a") == ClientConfig(url="ws://a")
 
 
-@pytest.mark.parametrize("wrong", [{"pool_size": 0}, {"rate": 0.0}, {"burst": 0.0}])
-def test_numbers_out_of_range_are_refused(wrong: dict[str, float]) -> None:
+@pytest.mark.parametrize(
+    "wrong", [{"pool_size": 0}, {"rate": 0.0}, {"burst": 0.0}, {"reconnect": "often"}]
+)
+def test_values_out_of_range_are_refused(wrong: dict[str, float | str]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         ClientConfig(**wrong)  # type: ignore[arg-type]  # a test's table
+
+
+def test_a_lost_connection_is_sought_as_the_profile_says() -> None:
+    own = Profile(base=0.1, cap=1.0)
+
+    assert ClientConfig().profile is INTERACTIVE
+    assert ClientConfig(reconnect="articles").profile is ARTICLES
+    assert ClientConfig(reconnect=own).profile is own
+    assert ClientConfig(reconnect="never").profile is None
+    assert ClientConfig(reconnect=None).profile is None

@@ -111,7 +111,7 @@ async def server(
     spoken = None if subprotocol is None else [Subprotocol(subprotocol)]
     async with serve(handle, "127.0.0.1", 0, subprotocols=spoken, ping_interval=None) as running:
         port = running.sockets[0].getsockname()[1]
-        yield ClientConfig(url=f"ws://127.0.0.1:{port}", connect_timeout=5.0)
+        yield ClientConfig(url=f"ws://127.0.0.1:{port}", connect_timeout=5.0, reconnect=None)
     if faults:
         raise faults[0]
 
@@ -213,7 +213,8 @@ async def test_a_silent_connection_is_asked_before_it_is_used() -> None:
         script.socket.transport.abort()
 
     async with server(play) as config:
-        connection = Connection(config, fresh=0.0)
+        connection = Connection(config)
+        connection.fresh = 0.0
         await connection.open()
         answers = [await connection.is_alive()]
         cut.set()

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from legato.client.conversation import MAX_WAITING, Conversation
-from legato.errors import ConnectionLost, RateLimited, UnsupportedText
+from legato.errors import BadAudio, ConnectionLost, RateLimited, UnsupportedText
 from legato.protocol.messages import Cancel, Finalize, Flush, StreamEnd, Text
 from legato.session.lane import Item
 from tests.unit.client.fakes import Line, first, rest
@@ -204,7 +204,7 @@ async def test_a_source_that_fails_takes_back_what_it_said() -> None:
 
         with pytest.raises(RuntimeError, match="the model broke"):
             await anext(bad)
-        assert words(await line.sends(3)) == ["Cancel", "Good.", "Finalize"]
+        assert words(await line.sends(4)) == ["", "Cancel", "Good.", "Finalize"]
 
 
 async def test_a_lost_connection_is_told_to_the_reader() -> None:
@@ -252,3 +252,26 @@ async def test_nothing_runs_on_after_the_block() -> None:
     assert asyncio.all_tasks() == {asyncio.current_task()}
     assert isinstance(line.sent(), list)
     assert not [item for item in line.sent() if isinstance(item, StreamEnd)]
+
+
+async def test_a_dialogue_that_came_otherwise_than_it_was_sent_is_an_error() -> None:
+    line = Line()
+    async with Conversation(line.open) as voice:
+        line.say(PCM)
+        line.end(intact=False)
+        assert (await anext(voice)).pcm == PCM
+        with pytest.raises(BadAudio, match="digests differ"):
+            await anext(voice)
+
+
+async def test_the_connections_that_a_dialogue_has_outlived_are_counted() -> None:
+    line = Line()
+    voice = Conversation(line.open)
+    told: list[str] = []
+    voice.on_notice = lambda notice: told.append(notice.kind)
+    assert voice.resumes == 0
+    async with voice:
+        line.channel.recovering()
+        line.channel.recovered()
+        assert voice.resumes == 1
+    assert told == ["recovering", "restored"]

@@ -2,10 +2,12 @@ import ssl
 from pathlib import Path
 
 import pytest
+from websockets.datastructures import Headers
+from websockets.http11 import Response
 
 from legato.client.config import ClientConfig
-from legato.client.dialing import authorization, reason, tls_context, tls_fault
-from legato.errors import ConnectionLost
+from legato.client.dialing import authorization, reason, refusal, tls_context, tls_fault
+from legato.errors import ConnectionLost, Forbidden, LegatoError, Unauthenticated
 
 
 def test_a_key_is_shown_as_a_bearer() -> None:
@@ -50,3 +52,26 @@ def test_a_certificate_that_is_not_trusted_has_a_way_out() -> None:
 )
 def test_causes_are_short(error: Exception, text: str) -> None:
     assert reason(error) == text
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "kind", "retry_after"),
+    [
+        (401, {}, Unauthenticated, None),
+        (403, {}, Forbidden, None),
+        (503, {"Retry-After": "7"}, ConnectionLost, 7.0),
+        (503, {"Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"}, ConnectionLost, None),
+        (404, {}, ConnectionLost, None),
+    ],
+)
+def test_an_answer_that_is_no_websocket_says_why(
+    status: int, headers: dict[str, str], kind: type[LegatoError], retry_after: float | None
+) -> None:
+    error = refusal("ws://a", Response(status, "", Headers(headers), b"not now\n"))
+
+    assert type(error) is kind
+    assert (error.message, error.retry_after) == (f"ws://a answered {status}: not now", retry_after)
+
+
+def test_an_answer_without_words_has_no_reason() -> None:
+    assert "no reason given" in refusal("ws://a", Response(502, "", Headers())).message

@@ -6,7 +6,7 @@ import pytest
 
 from legato.audio import AudioChunk
 from legato.client.speech import Speech
-from legato.errors import ConnectionLost, UnsupportedText
+from legato.errors import BadAudio, ConnectionLost, UnsupportedText
 from legato.protocol.messages import Finalize, StreamEnd, StreamStarted, Text
 from tests.unit.client.fakes import Line, first, settle
 
@@ -54,8 +54,25 @@ async def test_nothing_is_said_to_be_intact_before_the_end() -> None:
     async with Speech(line.open, "Hello.") as speech:
         assert not speech.intact
         line.end(intact=False)
-        assert [chunk async for chunk in speech] == []
+        with pytest.raises(BadAudio, match="digests differ"):
+            await anext(speech)
         assert not speech.intact
+        with pytest.raises(StopAsyncIteration):
+            await anext(speech)
+
+
+async def test_the_connections_that_a_stream_has_outlived_are_counted() -> None:
+    line = Line()
+    speech = Speech(line.open, "Hello.")
+    told: list[str] = []
+    speech.on_notice = lambda notice: told.append(notice.kind)
+    assert speech.resumes == 0
+    async with speech:
+        line.channel.recovering()
+        line.channel.recovering()
+        line.channel.recovered()
+        assert speech.resumes == 1
+    assert told == ["recovering", "restored"]
 
 
 async def test_engine_and_voice_are_known_once_the_server_has_answered() -> None:

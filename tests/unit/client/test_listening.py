@@ -100,7 +100,7 @@ async def test_marks_can_be_set_while_audio_flows() -> None:
 
     assert [type(item) for item in marks] == [Flush, Finalize]
     assert isinstance(cancel, Cancel)
-    assert cancel.utterance == 1
+    assert cancel.utterance == 0  # another was not begun
 
 
 async def test_an_echo_is_audio_again() -> None:

@@ -5,6 +5,7 @@ from legato.errors import (
     EngineFailed,
     MalformedMessage,
     MessageTooLarge,
+    Overloaded,
     ResumeGap,
     SessionExpired,
     UnexpectedMessage,
@@ -38,6 +39,7 @@ from legato.session.events import (
     Noticed,
     Progressed,
     Received,
+    ResumeRefused,
     StreamFailed,
     StreamFinished,
     StreamOpened,
@@ -274,6 +276,7 @@ def test_what_came_before_a_cancel_and_was_not_told_is_not_told() -> None:
 def test_a_cancelled_utterance_leaves_no_trace_of_its_frames() -> None:
     client = connected_client()
     stream = open_stream(client)
+    stream.send_text("a")
     stream.cancel(0)
     ended = UtteranceEnd(
         stream=1, seq=5, utterance=0, reason="cancelled", sample=9 * SAMPLES, sent_seq=1
@@ -536,6 +539,26 @@ def test_a_stream_that_was_heard_is_not_begun_anew() -> None:
     assert said(client) == []
 
 
+@pytest.mark.parametrize("code", ["draining", "overloaded", "bus_unavailable"])
+def test_a_stream_that_cannot_be_resumed_now_waits_for_the_next_connection(code: str) -> None:
+    client = connected_client()
+    stream = open_stream(client)
+    reconnect(client)
+    client.take_events()
+    hear(client, Error(code=code, stream=1, retry_after=2.0))
+    refused = only(ResumeRefused, client.take_events())
+    assert (refused.stream, refused.error.code, refused.error.retry_after) == (stream, code, 2.0)
+    assert stream.state is StreamState.SUSPENDED
+    assert only(Resume, reconnect(client, "token-3")).token == "token-1"
+
+
+def test_a_running_stream_fails_with_what_would_pass_for_a_resume() -> None:
+    client = connected_client()
+    open_stream(client)
+    hear(client, Error(code="overloaded", stream=1))
+    assert isinstance(only(StreamFailed, client.take_events()).error, Overloaded)
+
+
 def test_a_stream_that_nobody_lost_does_not_begin_anew() -> None:
     client = connected_client()
     open_stream(client)
@@ -695,5 +718,7 @@ def test_a_cancel_goes_out_at_once() -> None:
     client = connected_client()
     stream: ClientStream = open_stream(client)
     stream.send_text("a")
+    said(client)
+    stream.send_text("b")
     stream.cancel(0)
-    assert said(client) == [Cancel(stream=1, seq=0, utterance=0)]
+    assert said(client) == [Cancel(stream=1, seq=1, utterance=0)]
