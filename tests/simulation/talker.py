@@ -69,7 +69,7 @@ class Talker:
         if utterance < 0:
             return
         self.stream.cancel(utterance)
-        for number in range(utterance + 1):
+        for number in range(min(utterance, max(self.wanted, default=-1)) + 1):
             self.cancelled.setdefault(number, len(self._heard.items))
 
     def finish(self) -> None:

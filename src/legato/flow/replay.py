@@ -64,9 +64,15 @@ class Replay(Generic[T]):
 
     def release(self, number: int) -> None:
         """Forget everything up to `number`: the peer has done with it."""
-        items = self._items
+        items, size = self._items, 0
         while items and items[0][0] <= number:
-            self._forget()
+            self._forgotten, freed, _ = items.popleft()
+            size += freed
+        self.total -= size
+
+    def forget(self, number: int) -> None:
+        """Note that items up to `number` are known to the peer, and were never kept here."""
+        self._forgotten = self.received = number
 
     def since(self, number: int) -> list[T]:
         """Return what is kept from `number` on.
@@ -84,8 +90,5 @@ class Replay(Generic[T]):
     def _shrink(self) -> None:
         items = self._items
         while items and self.total > self._bound and items[0][0] <= self.received:
-            self._forget()
-
-    def _forget(self) -> None:
-        self._forgotten, size, _ = self._items.popleft()
-        self.total -= size
+            self._forgotten, size, _ = items.popleft()
+            self.total -= size

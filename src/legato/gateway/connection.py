@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from legato.errors import AuthError, LegatoError
+from legato.errors import AuthError, LegatoError, StreamExists
+from legato.gateway.catalog import Choice
 from legato.gateway.identity import Identify, Identity
 from legato.gateway.ports import Socket
 from legato.gateway.relay import Relay
 from legato.gateway.shell import Shell
 from legato.gateway.streams import Streams
-from legato.protocol.messages import Error, Notice, StreamStart
+from legato.protocol.messages import Error, Notice, Resume, StreamStart
 from legato.session.events import (
     Acknowledged,
     Greeted,
@@ -99,43 +100,24 @@ class Connection(Shell):
         except AuthError as error:
             self._session.close(error)
             return
-        if (relay := self._streams.find_unknown(identity, start)) is not None:
-            self._start_again(relay, start.stream, now)
-            return
         if start.framing == "raw":  # it may send all it has before it is accepted
             self._hold(start.stream)
         self._streams.spawn(self._open(identity, start))
 
-    def _start_again(self, relay: Relay, number: int, now: float) -> None:
-        known = relay.stream
-        stream = self._session.accept(
-            number, engine=known.engine, voice=known.voice, now=now, known=known
-        )
-        if stream is not None:
-            self._take_over(relay)
-
     def _on_resume(self, event: ResumeRequested, now: float) -> None:
-        resume = event.resume
         try:
-            relay = self._streams.find(self._who(), resume)
+            identity = self._who()
         except AuthError as error:
             self._session.close(error)
             return
-        except LegatoError as error:
-            self._session.refuse(resume.stream, error)
-            return
-        holder = relay.listener
-        if holder is not None and holder is not self:
-            holder.replaced(relay)
-            self._streams.park(relay)
-        if self._session.attach(relay.stream, resume, now):
-            self._take_over(relay)
+        self._streams.spawn(self._resume(identity, event.resume))
 
     def _take_over(self, relay: Relay) -> None:
         self._streams.adopt(relay, self)
         self._relays[relay.stream] = relay
         if relay.fault is not None:
             self.pass_error(relay.stream, relay.fault)
+        self._flush_soon()
 
     def _on_received(self, event: Received, now: float) -> None:
         stream = event.stream
@@ -144,7 +126,7 @@ class Connection(Shell):
         if relay is None:
             return
         try:
-            relay.push(event.items, now)  # type: ignore[arg-type]  # a client's entries are up items
+            relay.push(event.items)
         except LegatoError as error:
             self._session.fail(stream, error)
         if stream.raw and stream.congested:
@@ -153,7 +135,7 @@ class Connection(Shell):
     def _on_acknowledged(self, event: Acknowledged, now: float) -> None:
         relay = self._relays.get(event.stream)
         if relay is not None:
-            relay.acknowledged(event.seq)
+            relay.acknowledged()
 
     def _on_ended(self, event: StreamFinished | StreamFailed | StreamStopped, now: float) -> None:
         self._forget(event.stream, event.error.code if isinstance(event, StreamFailed) else "ok")
@@ -167,12 +149,14 @@ class Connection(Shell):
         """Open a stream; goes on when the connection is lost, so that nothing is left behind."""
         session = self._session
         try:
-            choice = await self._streams.prepare(identity, start)
+            choice = await self._prepare(identity, start)
         except LegatoError as error:
             STREAMS.labels(task=start.task, outcome=error.code).inc()
             session.refuse(start.stream, error)
             self._release(start.stream)
             self._flush_soon()
+            return
+        if choice is None:
             return
         now = self._loop.time()
         stream = session.accept(start.stream, engine=choice.engine, voice=choice.voice, now=now)
@@ -189,15 +173,49 @@ class Connection(Shell):
             session.fail(stream, error)
             self._flush_soon()
 
+    async def _prepare(self, identity: Identity, start: StreamStart) -> Choice | None:
+        """Choose who does a stream; None if it was there, and goes on here now."""
+        token = self._session.resume_token
+        try:
+            return await self._streams.prepare(identity, start, token=token)
+        except StreamExists:
+            relay = await self._streams.find_unknown(identity, start, token=token)
+            if relay is None:
+                raise
+        known, now = relay.stream, self._loop.time()
+        stream = self._session.accept(
+            start.stream, engine=known.engine, voice=known.voice, now=now, known=known
+        )
+        if stream is not None:
+            self._take_over(relay)
+        return None
+
+    async def _resume(self, identity: Identity, resume: Resume) -> None:
+        """Go on with a stream; if this connection is lost meanwhile, it is parked again."""
+        session = self._session
+        try:
+            relay = await self._streams.find(identity, resume, token=session.resume_token)
+        except LegatoError as error:
+            session.refuse(resume.stream, error)
+            self._flush_soon()
+            return
+        holder = relay.listener
+        if holder is not None and holder is not self:
+            holder.replaced(relay)
+            self._streams.park(relay)
+        if session.attach(relay.stream, resume, self._loop.time()):
+            self._take_over(relay)
+        self._flush_soon()
+
     def _hold(self, what: int | ServerStream) -> None:
         """Read no more until a raw stream is accepted, or its worker has caught up."""
         self._held = what
+        self._session.reading_paused()
         self._socket.pause()
 
     def _release(self, number: int) -> None:
         if self._held == number:
-            self._held = None
-            self._socket.resume()
+            self._read_again()
 
     def _part(self) -> None:
         for stream in self._session.detach():
@@ -208,8 +226,12 @@ class Connection(Shell):
     def _relieve(self) -> None:
         held = self._held
         if isinstance(held, ServerStream) and (held.over or not held.congested):
-            self._held = None
-            self._socket.resume()
+            self._read_again()
+
+    def _read_again(self) -> None:
+        self._held = None
+        self._session.reading_resumed(self._loop.time())
+        self._socket.resume()
 
     def _forget(self, stream: Stream, outcome: str) -> None:
         relay = self._relays.pop(stream, None)

@@ -24,20 +24,24 @@ MASK_BYTES: Final = 4
 HEAD_BYTES: Final = 2
 
 
-def take_whole(data: bytes, largest_bytes: int) -> tuple[list[str | bytes], bytes]:
+def take_whole(
+    data: bytes, largest_bytes: int, most: int = 1024
+) -> tuple[list[str | bytes], bytes]:
     """Read the messages at the beginning of `data` that a client sent in one whole frame each.
 
     Args:
         data: Bytes that begin with a frame, when no fragmented message is under way.
         largest_bytes: Longest message; a longer one is left to the general parser.
+        most: Messages read at the most.
 
     Returns:
-        The messages, text with broken UTF-8 as surrogates, and the bytes after them: control
-        frames, fragments, frames of 64 KiB, incomplete and wrong ones.
+        The messages, text with broken UTF-8 as surrogates, and the bytes after them: what is
+        beyond `most`, or begins with a control frame, a fragment, a frame of 64 KiB, or an
+        incomplete or wrong one.
     """
     messages: list[str | bytes] = []
     size, at = len(data), 0
-    while size - at >= HEAD_BYTES + MASK_BYTES:
+    while size - at >= HEAD_BYTES + MASK_BYTES and len(messages) < most:
         kind, length = data[at], data[at + 1] - MASKED
         if not 0 <= length <= SHORT or (kind != WHOLE_BINARY and kind != WHOLE_TEXT):
             break

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Protocol
 
 from legato.bus.base import (
     Bus,
     Committed,
     Direction,
     Entry,
+    Item,
     LogWriter,
+    Record,
     StreamKey,
     Subscription,
-    UpItem,
 )
-from legato.errors import LegatoError
+from legato.bus.kept import read_kept
+from legato.errors import BusUnavailable, LegatoError, SessionReplaced
+from legato.flow.places import DownPlace, Struck
+from legato.gateway.notes import DownNote, UpNote, all_struck, down_note, encode, up_note
 from legato.protocol.faults import error_message
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import Error, Notice, NumberedMessage
@@ -26,6 +30,9 @@ from legato.telemetry.metrics import AUDIO_SECONDS
 
 _UP = AUDIO_SECONDS.labels(direction=Direction.UP.value)
 _DOWN = AUDIO_SECONDS.labels(direction=Direction.DOWN.value)
+
+MAX_STRUCK: Final = 64
+"""Cancels of utterances that have not ended at which up is trimmed no more: a note is small."""
 
 Places = deque[tuple[int, int]]
 """Entries of a log by number, and the last `seq` in each."""
@@ -54,25 +61,31 @@ class Relay:
         bus: Where the logs are.
         key: The stream on the bus.
         stream: The stream on the connection.
-        listener: The connection.
+        attachment: Fence of what is written to up.
         moved: Called when there may be something to trim.
+        taken: Called when another gateway has taken the stream.
 
     Attributes:
         listener: The connection, or None while suspended.
-        fault: The worker's last word, if it came while suspended.
+        fault: The stream's last word, once it has come.
     """
 
     __slots__ = (
-        "_acked_seq",
         "_appended",
+        "_bus",
+        "_cancels",
         "_counted",
         "_down",
+        "_down_entry",
+        "_down_place",
         "_down_places",
         "_keep_from",
         "_last_place",
         "_loop",
         "_moved",
+        "_taken",
         "_unneeded_seq",
+        "_unstored",
         "_up_places",
         "_writer",
         "fault",
@@ -87,59 +100,144 @@ class Relay:
         key: StreamKey,
         stream: ServerStream,
         *,
-        listener: Listener,
+        attachment: int = 0,
         moved: Callable[[Relay], None],
+        taken: Callable[[Relay], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
+        self._bus = bus
         self._moved = moved
+        self._taken = taken
         self._up_places: Places = deque()
         self._down_places: Places = deque()
+        self._unstored: Places = deque()
         self._appended = 0
-        self._acked_seq = -1
+        self._cancels = 0
         self._unneeded_seq = -1
+        self._down_place = DownPlace()
+        self._down_entry = 0
         self._last_place = 0
         self._keep_from = 0
         self._counted = (0, 0)
         self.key = key
         self.stream = stream
-        self.listener: Listener | None = listener
+        self.listener: Listener | None = None
         self.fault: Error | None = None
-        self._writer: LogWriter = bus.logs.writer(key, Direction.UP)
-        self._down: Subscription = bus.logs.follow(
-            key, Direction.DOWN, self._deliver, closed=self._log_closed
+        self._writer: LogWriter = bus.logs.writer(
+            key,
+            Direction.UP,
+            fence=attachment,
+            stored=self._stored if bus.is_shared else None,
+            failed=self._writer_failed,
+        )
+        self._down: Subscription | None = None
+
+    def follow(self) -> None:
+        """Read down, from where it was read last."""
+        self._down = self._bus.logs.follow(
+            self.key, Direction.DOWN, self._deliver, after=self._down_entry, closed=self._fail_with
         )
 
-    def push(self, items: Sequence[UpItem], now: float) -> None:
+    async def revive(self, received_seq: int) -> None:
+        """Make the stream what another gateway knew of it, and read down.
+
+        Args:
+            received_seq: Last entry of down that the client holds.
+
+        Raises:
+            ResumeGap: If the logs do not hold what the client lacks.
+            SessionReplaced: If yet another gateway has taken the stream.
+            LegatoError: If the bus fails.
+        """
+        logs = self._bus.logs
+        await self._writer.settle()  # from here on nobody else writes up
+        up = await read_kept(logs, self.key, Direction.UP)
+        while True:
+            down = await read_kept(logs, self.key, Direction.DOWN)
+            notes = await logs.notes(self.key)
+            went = down_note(notes)
+            # Who had the stream may have gone on meanwhile.
+            if went.read <= max(down[-1].number if down else 0, went.entry):
+                break
+        self._restore(up, down, notes, received_seq)
+        self.follow()
+
+    def _restore(
+        self,
+        up: Sequence[Entry],
+        down: Sequence[Entry],
+        notes: Mapping[str, Record],
+        received_seq: int,
+    ) -> None:
+        now = self._loop.time()
+        came, went = up_note(notes), down_note(notes)
+        for entry in down:
+            self._take(entry)
+        self._down_entry = max(went.entry, self._down_entry)
+        items = [item for entry in up for item in entry.items]
+        logged = tuple(item for item in items if isinstance(item, Struck))
+        behind = [
+            item
+            for item in items
+            if isinstance(item, AudioFrame | NumberedMessage) and (item.seq or 0) > came.place.seq
+        ]
+        self.stream.restore_up(came.place, behind, now)
+        self._appended = up[-1].number if up else came.entry
+        self._up_places.extend((entry.number, _last_seq(entry)) for entry in up)
+        struck = all_struck(came, went, logged)
+        self.stream.restore_down(went.place, struck, received_seq=received_seq, now=now)
+        self._down_place = went.place
+        self._cancels = self.stream.cancels
+
+    def push(self, items: Sequence[AudioFrame | NumberedMessage]) -> None:
         """Write up entries to the log.
 
         Raises:
             LegatoError: If the log does not take them.
         """
-        self._writer.append(items)
+        stream = self.stream
         seq = items[-1].seq or 0
+        entry: Sequence[Item] = items  # type: ignore[assignment]  # all of them are items of up
+        fresh = stream.cancels - self._cancels
+        if fresh:
+            self._cancels = stream.cancels
+            entry = [*list(stream.struck)[-fresh:], *entry]
+        self._writer.append(entry)
         self._appended += 1  # nobody else writes to this log
         self._up_places.append((self._appended, seq))
-        self.stream.stored(seq, now)
+        self._unstored.append((self._appended, seq))
+        if not self._bus.is_shared:  # what is appended is stored
+            self._note_stored(self._appended)
 
-    def acknowledged(self, seq: int) -> None:
-        """Note that the listener holds everything of down up to `seq`."""
-        self._acked_seq = max(self._acked_seq, seq)
-        self._moved(self)
-
-    def take_trims(self) -> dict[Direction, int]:
-        """Return up to which entry each log can be trimmed, where that is news.
+    def take_trims(self) -> dict[Direction, tuple[int, bytes]]:
+        """Return up to which entry each log can be trimmed, where that is news, and the notes.
 
         Of down, the entries stay from which another worker would find out how far this one came:
         the last mark, and the numbered entry before it.
         """
         trims = {}
-        up = _pass(self._up_places, self._unneeded_seq)
-        if up:
-            trims[Direction.UP] = up
-        down = _pass(self._down_places, self._acked_seq, before=self._keep_from)
-        if down:
-            trims[Direction.DOWN] = down
+        stream = self.stream
+        self._down_place = stream.take_down_place() or self._down_place
+        struck = tuple(stream.struck)
+        if len(struck) <= MAX_STRUCK:
+            seq = min(self._unneeded_seq, stream.up_place.seq)
+            up = _pass(self._up_places, seq)
+            if up:
+                note = encode(UpNote(entry=up, place=stream.up_place, struck=struck))
+                trims[Direction.UP] = up, note
+            down = _pass(self._down_places, self._down_place.seq, before=self._keep_from)
+            if down:
+                note = encode(
+                    DownNote(
+                        entry=down, read=self._down_entry, place=self._down_place, struck=struck
+                    )
+                )
+                trims[Direction.DOWN] = down, note
         return trims
+
+    def acknowledged(self) -> None:
+        """Note that the listener holds more of down than before."""
+        self._moved(self)
 
     def count_audio(self) -> None:
         """Add to the metrics what was carried since the last time."""
@@ -151,7 +249,8 @@ class Relay:
 
     def close(self) -> None:
         """Stop reading."""
-        self._down.close()
+        if self._down is not None:
+            self._down.close()
 
     def _deliver(self, entries: Sequence[Entry]) -> None:
         for entry in entries:
@@ -159,7 +258,22 @@ class Relay:
         if self.listener is not None:
             self.listener.wake()
 
+    def _stored(self, number: int) -> None:
+        stream = self.stream
+        due, held = stream.ack_at, stream.is_held
+        self._note_stored(number)
+        if self.listener is not None and (held or stream.ack_at < due):
+            self.listener.wake()
+
+    def _note_stored(self, number: int) -> None:
+        unstored = self._unstored
+        seq = -1
+        while unstored and unstored[0][0] <= number:
+            seq = unstored.popleft()[1]
+        self.stream.stored(seq, self._loop.time())
+
     def _take(self, entry: Entry) -> None:
+        self._down_entry = entry.number
         stream = self.stream
         last = -1
         marked = False
@@ -186,22 +300,34 @@ class Relay:
         self._unneeded_seq = max(self._unneeded_seq, mark.trim_seq)
         self._moved(self)
 
-    def _take_word(self, item: Error | Notice) -> None:
+    def _take_word(self, item: Item) -> None:
         if isinstance(item, Error):
             self._fail(item)
-        elif self.listener is not None:
+        elif isinstance(item, Notice) and self.listener is not None:
             self.listener.pass_notice(self.stream, item)
 
     def _fail(self, message: Error) -> None:
         listener = self.listener
-        if listener is None:
-            self.fault = message
-        else:
+        if self.fault is not None:
+            return
+        self.fault = message
+        if listener is not None:
             listener.pass_error(self.stream, message)
             listener.wake()
 
-    def _log_closed(self, error: LegatoError) -> None:
+    def _writer_failed(self, error: LegatoError) -> None:
+        if isinstance(error, SessionReplaced):
+            self._taken(self)
+        elif not isinstance(error, BusUnavailable):  # of which the reader tells
+            self._fail_with(error)
+
+    def _fail_with(self, error: LegatoError) -> None:
         self._fail(error_message(error, None))
+
+
+def _last_seq(entry: Entry) -> int:
+    """Return the number of the last item of an entry of up, which has one."""
+    return getattr(entry.items[-1], "seq", None) or 0
 
 
 def _pass(places: Places, seq: int, *, before: int | None = None) -> int:

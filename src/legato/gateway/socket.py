@@ -31,18 +31,34 @@ CLOSE_LINGER: Final = 3.0
 BROKEN_LINGER: Final = 1.0
 """Seconds for a peer that broke the framing to read why."""
 
+TURN_SECONDS: Final = 0.002
+"""What reading one connection may take of a loop's turn; the rest waits for the next turn."""
+
+TURN_MESSAGES: Final = 64
+"""Messages that are handed over between two looks at the clock."""
+
+SLICE_BYTES: Final = 1024
+"""What the general parser gets between two looks at the clock: at most 170 empty frames."""
+
 BAD_REQUEST: Final = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 _TCP_NOTSENT_LOWAT: Final = getattr(socket, "TCP_NOTSENT_LOWAT", 25)
 
 
 class SpeechSocket(WebSocketsSansIOProtocol):
-    """A WebSocket whose messages go to a sink; `scope["state"]["socket"]` in the application."""
+    """A WebSocket whose messages go to a sink; `scope["state"]["socket"]` in the application.
+
+    Who sends faster than its messages are taken waits: what one read brought beyond its turn is
+    kept, and no more is read, while the other connections have their turns.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.sink: Sink | None = None
         self._partial: bytearray | None = None
+        self._backlog = b""
+        self._held = False
+        self._turn: asyncio.Handle | None = None
 
     # what uvicorn and the transport call
 
@@ -52,20 +68,33 @@ class SpeechSocket(WebSocketsSansIOProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        if self.sink is not None:
+        self._held = False
+        if self._backlog:
+            self._go_on_soon()  # what came before is not lost
+        elif self.sink is not None:
             self.sink.lost()
 
     def data_received(self, data: bytes) -> None:
-        data = self._hand_over_whole(data)
-        if data:
-            super().data_received(data)
+        if self._backlog:  # read before the pause took effect
+            self._backlog += data
+            self._pause_reading()
+            return
+        rest = self._take_some(data)
+        if rest:
+            rest = self._take_more(rest)
         if not self.handshake_initiated:
             self._refuse_handshake()
-        sink = self.sink
-        if sink is not None:
-            sink.flush()
-            if self.close_sent or self.transport.is_closing():
-                sink.lost()
+        if rest:
+            self._backlog = rest
+            self._pause_reading()
+            self._go_on_soon()
+        self._end_turn()
+
+    async def send(self, message: Any) -> None:
+        await super().send(message)
+        if self.close_sent or self.transport.is_closing():
+            # uvicorn leaves it open when it has refused, or the peer is gone, and logs an error.
+            self.handshake_complete = True
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -74,7 +103,7 @@ class SpeechSocket(WebSocketsSansIOProtocol):
 
     def shutdown(self) -> None:
         super().shutdown()
-        self._await_end()
+        self._await_end(BROKEN_LINGER)  # uvicorn calls it an error if it waits longer
 
     def handle_connect(self, event: Any) -> None:
         super().handle_connect(event)
@@ -98,9 +127,7 @@ class SpeechSocket(WebSocketsSansIOProtocol):
             self._hand_over(bytes(partial))
 
     def handle_ping(self) -> None:
-        pongs = self.conn.data_to_send()
-        if self.is_writable:  # who pings and does not read is owed nothing
-            self.transport.write(b"".join(pongs))
+        """Leave the pong to the end of what is being parsed: one write for many."""
 
     def handle_close(self, event: Any) -> None:
         super().handle_close(event)
@@ -165,29 +192,87 @@ class SpeechSocket(WebSocketsSansIOProtocol):
         self._await_end()
 
     def pause(self) -> None:
-        if not self.read_paused:
+        self._held = True
+        self._pause_reading()
+
+    def resume(self) -> None:
+        self._held = False
+        if self._backlog:
+            self._go_on_soon()
+        else:
+            self._resume_reading()
+
+    # turns
+
+    def _take_some(self, data: bytes) -> bytes:
+        """Take the messages at the beginning of `data`, not too many; return what is left."""
+        conn, sink = self.conn, self.sink
+        if (
+            sink is not None
+            and conn.state is OPEN
+            and conn.current_size is None
+            and not conn.reader.buffer  # else it waits for the rest of a frame
+        ):
+            messages, rest = take_whole(data, self.config.ws_max_size, TURN_MESSAGES)
+            for message in messages:
+                if not self.close_sent:
+                    sink.receive(message)
+            if messages:
+                return rest
+        self._parse(data[:SLICE_BYTES])
+        return data[SLICE_BYTES:]
+
+    def _take_more(self, data: bytes) -> bytes:
+        """Take messages until the turn is over or nobody wants more; return what is left."""
+        until = self.loop.time() + TURN_SECONDS
+        while data and not self._held:
+            data = self._take_some(data)
+            if data and self.sink is not None:
+                self.sink.flush()
+            if self.loop.time() >= until:
+                break
+        return data
+
+    def _parse(self, data: bytes) -> None:
+        super().data_received(data)
+        answers = self.conn.data_to_send()
+        # Who pings and does not read is owed nothing.
+        if answers and self.is_writable and not self.disconnected:
+            self.transport.write(b"".join(answers))
+
+    def _end_turn(self) -> None:
+        sink = self.sink
+        if sink is None:
+            return
+        sink.flush()
+        if not self._backlog and (self.close_sent or self.transport.is_closing()):
+            sink.lost()
+
+    def _go_on_soon(self) -> None:
+        if self._turn is None:
+            self._turn = self.loop.call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        """Take a turn of what was read before."""
+        self._turn = None
+        self._backlog = self._take_more(self._backlog)
+        if self._backlog and not self._held:
+            self._go_on_soon()
+        elif not self._backlog and not self._held:
+            self._resume_reading()
+        self._end_turn()
+
+    def _pause_reading(self) -> None:
+        if not self.read_paused and not self.transport.is_closing():
             self.read_paused = True
             self.transport.pause_reading()
 
-    def resume(self) -> None:
+    def _resume_reading(self) -> None:
         if self.read_paused and not self.transport.is_closing():
             self.read_paused = False
             self.transport.resume_reading()
 
     # details
-
-    def _hand_over_whole(self, data: bytes) -> bytes:
-        """Hand over what is simple, and return what the general parser must see."""
-        conn, sink = self.conn, self.sink
-        if sink is None or conn.state is not OPEN or conn.current_size is not None:
-            return data
-        if conn.reader.buffer:  # it waits for the rest of a frame
-            return data
-        messages, rest = take_whole(data, self.config.ws_max_size)
-        for message in messages:
-            if not self.close_sent:
-                sink.receive(message)
-        return rest
 
     def _take_first(self, kind: Literal["text", "bytes"], event: Any) -> None:
         self.curr_msg_data_type = kind

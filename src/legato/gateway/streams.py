@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import Final
 
 import msgspec
 
-from legato.bus.base import Bus, Job, StreamKey
-from legato.errors import Draining, LegatoError, SessionExpired
+from legato.bus.base import Bus, Direction, Job, Record, StreamKey
+from legato.errors import Draining, ResumeGap, SessionExpired
 from legato.gateway.catalog import Catalog, Choice
+from legato.gateway.custody import Admits, Custody
 from legato.gateway.identity import Identity
+from legato.gateway.notes import StreamNote
 from legato.gateway.relay import Listener, Relay
-from legato.protocol.messages import Resume, StreamStart
+from legato.gateway.upkeep import TTL, Upkeep
+from legato.protocol.messages import NO_SEQ, Resume, StreamStart
+from legato.session.offer import check_start
 from legato.session.server_stream import ServerStream
-from legato.telemetry.logs import logger
+from legato.session.states import StreamSignal
 from legato.telemetry.metrics import STREAMS_ACTIVE
 
-log = logger(__name__)
-
-TTL: Final = 600.0
-"""Seconds without a touch until the bus forgets a stream (R20)."""
-
-TOUCH_EVERY: Final = 60.0
-
-TRIM_EVERY: Final = 0.25
-"""Seconds between two trims: one task for all streams, and not one for each ack."""
-
-CLOSE_TIMEOUT: Final = 5.0
-"""Seconds for the bus to erase what is left when the gateway ends."""
+LEEWAY: Final = 10.0
+"""Seconds that a stream without a gateway outlives its resume window on the bus."""
 
 
 class Streams:
@@ -49,11 +43,10 @@ class Streams:
         self._bus = bus
         self._resume_window = resume_window
         self._catalog = catalog
+        self._custody = Custody(bus.logs)
         self._relays: dict[StreamKey, Relay] = {}
         self._expiries: dict[StreamKey, asyncio.TimerHandle] = {}
-        self._moved: set[Relay] = set()
-        self._trim_timer: asyncio.TimerHandle | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._upkeep = Upkeep(bus.logs, lambda: self._relays)
         self._served = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -68,8 +61,13 @@ class Streams:
 
     # opening
 
-    async def prepare(self, identity: Identity, start: StreamStart) -> Choice:
+    async def prepare(self, identity: Identity, start: StreamStart, *, token: str) -> Choice:
         """Choose who does a stream and make its logs.
+
+        Args:
+            identity: Whose it is.
+            start: Its parameters.
+            token: What resumes it.
 
         Raises:
             RequestError: If it cannot be done as asked, or the id is taken.
@@ -80,16 +78,18 @@ class Streams:
         if self.draining:
             raise Draining
         choice = await self._catalog.choose(start)
-        await self._bus.logs.create(StreamKey(identity.tenant, start.stream_id), ttl=TTL)
+        notes = self._custody.opening(start, choice, token)
+        key = StreamKey(identity.tenant, start.stream_id)
+        await self._bus.logs.create(key, ttl=TTL, notes=notes)
         return choice
 
     def relay(self, identity: Identity, stream: ServerStream, *, listener: Listener) -> Relay:
         """Relay an accepted stream between its connection and its logs."""
         key = StreamKey(identity.tenant, stream.start.stream_id)
-        relay = Relay(self._bus, key, stream, listener=listener, moved=self._note_moved)
-        self._relays[key] = relay
-        self._note_served(1)
-        STREAMS_ACTIVE.labels(task=stream.start.task).inc()
+        relay = self._make_relay(key, stream)
+        relay.follow()
+        self._enter(relay)
+        self.adopt(relay, listener)
         return relay
 
     async def submit(self, relay: Relay, choice: Choice) -> None:
@@ -111,39 +111,101 @@ class Streams:
 
     # between connections
 
-    def find(self, identity: Identity, resume: Resume) -> Relay:
-        """Return the stream that a client may go on with.
+    async def find(self, identity: Identity, resume: Resume, *, token: str) -> Relay:
+        """Return the stream that a client may go on with, whichever gateway had it.
+
+        Args:
+            identity: Whose it is.
+            resume: What the client asks for.
+            token: What resumes the stream from now on, beside the one that was shown.
 
         Raises:
             SessionExpired: If there is none.
+            ResumeGap: If the logs do not hold what the client lacks.
             Draining: If the gateway is going away.
+            BusUnavailable: If the bus does not answer.
         """
         if self.draining:
             raise Draining
-        relay = self._relays.get(StreamKey(identity.tenant, resume.stream_id))
-        if relay is None or relay.stream.raw or not relay.stream.admits(resume.token):
+        key = StreamKey(identity.tenant, resume.stream_id)
+        here = self._relays.get(key)
+
+        def admits(note: StreamNote, notes: Mapping[str, Record]) -> bool:
+            del notes
+            # Here it is known when a token has been replaced for good.
+            known = here is None or here.stream.admits(resume.token)
+            return known and note.start.framing != "raw" and note.admits(resume.token)
+
+        relay = await self._take(key, admits, (resume.token, token), resume.received_seq)
+        if relay is None:
             raise SessionExpired(f"no stream {resume.stream_id!r} can be resumed with this token")
         return relay
 
-    def find_unknown(self, identity: Identity, start: StreamStart) -> Relay | None:
-        """Return the parked stream of a client that was cut off before it learnt of it.
+    async def find_unknown(
+        self, identity: Identity, start: StreamStart, *, token: str
+    ) -> Relay | None:
+        """Return the stream of a client that was cut off before it learnt of it.
 
         Such a client holds no token, and starts the stream again.
         """
-        relay = self._relays.get(StreamKey(identity.tenant, start.stream_id))
-        if self.draining or relay is None or relay.listener or relay.stream.acquainted:
+        key = StreamKey(identity.tenant, start.stream_id)
+        here = self._relays.get(key)
+        if self.draining or (here and (here.listener or here.stream.acquainted)):
             return None
-        known = msgspec.structs.replace(relay.stream.start, stream=start.stream)
-        return relay if known == start else None
+
+        def is_unknown(note: StreamNote, notes: Mapping[str, Record]) -> bool:
+            same = msgspec.structs.replace(note.start, stream=start.stream) == start
+            return same and Direction.DOWN.value not in notes  # nothing was acknowledged
+
+        try:
+            return await self._take(key, is_unknown, (token,), NO_SEQ)
+        except SessionExpired:
+            return None
+
+    async def _take(
+        self, key: StreamKey, admits: Admits, tokens: tuple[str, ...], received_seq: int
+    ) -> Relay | None:
+        taken = await self._custody.take(key, admits, tokens=tokens)
+        if taken is None:
+            return None
+        note, before = taken
+        here = self._relays.get(key)
+        if here is not None and before == self._custody.name:
+            return here
+        if here is not None:
+            self._let_go(here)
+        stream = ServerStream(note.start, check_start(note.start))
+        stream.engine, stream.voice = note.engine, note.voice
+        stream.signal(StreamSignal.STARTED)
+        stream.signal(StreamSignal.LOSE)
+        relay = self._make_relay(key, stream, attachment=note.attachment)
+        try:
+            await relay.revive(received_seq)
+        except BaseException as error:
+            relay.close()
+            if isinstance(error, ResumeGap):  # nobody can go on with it
+                self.spawn(self._erase(key))
+            raise
+        if (other := self._relays.get(key)) is not None:  # asked for twice at once
+            self._taken(other)
+        self._enter(relay)
+        self.park(relay)
+        return relay
 
     def park(self, relay: Relay) -> None:
         """The stream's connection is lost: keep it for the resume window."""
-        self._leave(relay)
-        if relay.stream.raw or self.draining:
-            self.drop(relay)
+        if self._relays.get(relay.key) is not relay:
             return
-        loop = asyncio.get_running_loop()
-        self._expiries[relay.key] = loop.call_later(self._resume_window, self.drop, relay)
+        self._leave(relay)
+        self._forget_expiry(relay)
+        if relay.stream.raw or (self.draining and not self._bus.is_shared):
+            self.drop(relay)
+        elif self.draining:
+            self._leave_behind(relay)
+        else:
+            loop = asyncio.get_running_loop()
+            expiry = loop.call_later(self._resume_window, self._expire, relay)
+            self._expiries[relay.key] = expiry
 
     def adopt(self, relay: Relay, listener: Listener) -> None:
         """A connection takes a stream over."""
@@ -154,72 +216,81 @@ class Streams:
 
     def drop(self, relay: Relay) -> None:
         """End a stream and erase its data."""
+        if self._let_go(relay):
+            self.spawn(self._erase(relay.key))
+
+    async def keep_alive(self) -> None:
+        """Keep the logs of all streams, for ever."""
+        await self._upkeep.keep_alive()
+
+    async def close(self) -> None:
+        """Erase all streams, or leave them to other gateways if there may be any; wait for it."""
+        for relay in list(self._relays.values()):
+            if self._bus.is_shared and not relay.stream.raw:
+                self._leave_behind(relay)
+            else:
+                self.drop(relay)
+        await self._upkeep.close()
+
+    def spawn(self, work: Coroutine[object, object, None]) -> None:
+        """Run work that must come to its end even if the connection that asked for it does not."""
+        self._upkeep.spawn(work)
+
+    # details
+
+    def _make_relay(self, key: StreamKey, stream: ServerStream, attachment: int = 0) -> Relay:
+        return Relay(
+            self._bus,
+            key,
+            stream,
+            attachment=attachment,
+            moved=self._upkeep.note_moved,
+            taken=self._taken,
+        )
+
+    def _enter(self, relay: Relay) -> None:
+        self._relays[relay.key] = relay
+        STREAMS_ACTIVE.labels(task=relay.stream.start.task).inc()
+
+    def _taken(self, relay: Relay) -> None:
+        """Another gateway has the stream now."""
+        if relay.listener is not None:
+            relay.listener.replaced(relay)
+        self._let_go(relay)
+
+    def _let_go(self, relay: Relay) -> bool:
         if self._relays.get(relay.key) is not relay:
-            return
+            return False
         del self._relays[relay.key]
         self._forget_expiry(relay)
-        self._moved.discard(relay)
+        self._upkeep.forget(relay)
         self._leave(relay)
         relay.close()
         relay.count_audio()
         STREAMS_ACTIVE.labels(task=relay.stream.start.task).dec()
-        self.spawn(self._erase(relay.key))
+        return True
 
-    # upkeep
+    def _leave_behind(self, relay: Relay) -> None:
+        """Leave a stream to whichever gateway its client comes to."""
+        if self._let_go(relay):
+            self.spawn(self._upkeep.touch(relay.key, self._resume_window + LEEWAY))
 
-    async def keep_alive(self) -> None:
-        """Touch the logs of all streams, for ever; a stream that is served does not expire."""
-        while True:
-            await asyncio.sleep(TOUCH_EVERY)
-            for key in list(self._relays):
-                await self._guard(self._touch(key))
-
-    async def close(self) -> None:
-        """Erase all streams and wait for it."""
-        for relay in list(self._relays.values()):
+    def _expire(self, relay: Relay) -> None:
+        """The resume window is over."""
+        if self._bus.is_shared:
+            self.spawn(self._drop_own(relay))
+        else:
             self.drop(relay)
-        if self._trim_timer is not None:
-            self._trim_timer.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=CLOSE_TIMEOUT)
 
-    def spawn(self, work: Coroutine[object, object, None]) -> None:
-        """Run work that must come to its end even if the connection that asked for it does not."""
-        task = asyncio.get_running_loop().create_task(self._guard(work))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    def _note_moved(self, relay: Relay) -> None:
-        self._moved.add(relay)
-        if self._trim_timer is None:
-            loop = asyncio.get_running_loop()
-            self._trim_timer = loop.call_later(TRIM_EVERY, self._begin_trim)
-
-    def _begin_trim(self) -> None:
-        self._trim_timer = None
-        moved, self._moved = self._moved, set()
-        self.spawn(self._trim(moved))
-
-    async def _trim(self, relays: set[Relay]) -> None:
-        for relay in relays:
-            relay.count_audio()
-            for direction, upto in relay.take_trims().items():
-                await self._bus.logs.trim(relay.key, direction, upto=upto)
-
-    async def _touch(self, key: StreamKey) -> None:
-        await self._bus.logs.touch(key, ttl=TTL)
+    async def _drop_own(self, relay: Relay) -> None:
+        if relay.listener is None and await self._custody.has(relay.key):
+            self.drop(relay)
+        elif relay.listener is None:
+            self._let_go(relay)
 
     async def _erase(self, key: StreamKey) -> None:
         await self._bus.jobs.withdraw(key)
         await self._bus.logs.delete(key)
-
-    async def _guard(self, work: Coroutine[object, object, None]) -> None:
-        try:
-            await work
-        except LegatoError as error:
-            log.warning("upkeep of streams failed", code=error.code)
-        except Exception:  # top of a task
-            log.exception("upkeep of streams failed")
 
     def _forget_expiry(self, relay: Relay) -> None:
         expiry = self._expiries.pop(relay.key, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
@@ -60,6 +61,7 @@ class ClientStream(Stream):
         "_cancelled",
         "_chain",
         "_open",
+        "_openers",
         "_said_end",
         "asked_at",
         "confirmed",
@@ -91,6 +93,7 @@ class ClientStream(Stream):
         self.consumed_upto = 0
         self.asked_at = -INF
         self._open = False
+        self._openers: deque[tuple[int, AudioFrame | Text]] = deque()
         self._cancelled = -1
         self._said_end = False
         self._chain = Chain()
@@ -121,8 +124,9 @@ class ClientStream(Stream):
             raise MessageTooLarge(
                 f"a frame of {len(payload)} bytes is above {MAX_PAYLOAD_BYTES}; send 20 ms a frame"
             )
-        utterance = self._say()
-        self.out.push(AudioFrame(payload, UNNUMBERED, last, utterance=utterance))
+        self._check_open()
+        utterance = self.utterance
+        self._say(AudioFrame(payload, UNNUMBERED, last, utterance=utterance))
         if last:
             self._close_utterance()
         return utterance
@@ -138,10 +142,10 @@ class ClientStream(Stream):
             text.encode()
         except UnicodeEncodeError as error:
             raise MalformedMessage(f"text cannot be sent: {error}") from error
-        utterance = self._say()
+        self._check_open()
         for start in range(0, len(text) or 1, PIECE_CHARS):
-            self.out.push(Text(stream=self.number, text=text[start : start + PIECE_CHARS]))
-        return utterance
+            self._say(Text(stream=self.number, text=text[start : start + PIECE_CHARS]))
+        return self.utterance
 
     def flush(self) -> None:
         """Have what is there spoken (or made final); the utterance goes on."""
@@ -157,10 +161,12 @@ class ClientStream(Stream):
     def cancel(self, utterance: int, *, played_upto: int | None = None) -> None:
         """Stop an utterance and those before it: nothing of them is delivered after this call.
 
-        What was not sent of them never is, and the word of it waits for nothing else.
+        What was not sent of them never is, and the word of it waits for nothing else. The server
+        numbers utterances by what it gets: of one that is cancelled before any of it was sent, an
+        empty piece tells that it was there.
 
         Args:
-            utterance: Its number.
+            utterance: Its number; one that was not begun counts as the last that was.
             played_upto: Samples that the listener heard.
 
         Raises:
@@ -168,13 +174,17 @@ class ClientStream(Stream):
         """
         if utterance < 0:
             raise ValueError(f"utterance must be 0 or more, not {utterance}")
-        self._cancelled = max(self._cancelled, utterance)
+        utterance = min(utterance, self.utterance if self._open else self.utterance - 1)
+        if utterance <= self._cancelled:
+            return
+        self._cancelled = utterance
         self.out.drop(_Unsaid(self.utterance, utterance))
-        self.out.push_first(
-            Cancel(stream=self.number, utterance=utterance, played_upto=played_upto)
-        )
-        if utterance >= self.utterance:
-            self.utterance = utterance
+        *words, last = self._words_of_cancel(utterance)
+        assert isinstance(last, Cancel)  # noqa: S101  (narrows the type)
+        last.played_upto = played_upto
+        for item in (last, *reversed(words)):
+            self.out.push_first(item)
+        if utterance == self.utterance:
             self._close_utterance()
 
     def finish(self) -> None:
@@ -236,11 +246,41 @@ class ClientStream(Stream):
 
     # details
 
-    def _say(self) -> int:
+    def _check_open(self) -> None:
         if self._said_end:
             raise UnexpectedMessage("the stream was finished; start another for more input")
-        self._open = True
-        return self.utterance
+
+    def _say(self, item: AudioFrame | Text) -> None:
+        if not self._open:
+            self._open = True
+            self._forget_sent_openers()
+            self._openers.append((self.utterance, item))
+        self.out.push(item)
+
+    def _forget_sent_openers(self) -> None:
+        openers = self._openers
+        while openers and openers[0][1].seq not in _UNSENT:
+            openers.popleft()
+
+    def _words_of_cancel(self, upto: int) -> list[Item]:
+        """Return what tells the server of a cancel, when the unsent of it has left the queue."""
+        self._forget_sent_openers()
+        words: list[Item] = []
+        first = upto + 1
+        for place, (number, opener) in enumerate(self._openers):
+            if number > upto:
+                break
+            first = min(first, number)
+            empty: AudioFrame | Text
+            if type(opener) is AudioFrame:
+                empty = AudioFrame(b"", UNNUMBERED, last=True, utterance=number)
+            else:
+                empty = Text(stream=self.number, text="")
+            self._openers[place] = number, empty
+            words += empty, Cancel(stream=self.number, utterance=number)
+        if first > 0:
+            words.insert(0, Cancel(stream=self.number, utterance=first - 1))
+        return words
 
     def _close_utterance(self) -> None:
         self.utterance += 1
@@ -261,6 +301,10 @@ class ClientStream(Stream):
         )
 
 
+_UNSENT: Final = (None, UNNUMBERED)
+"""Numbers of entries that have none yet."""
+
+
 class _Unsaid:
     """Tells which queued entries belong to cancelled utterances, asked from the last to the first.
 
@@ -275,7 +319,8 @@ class _Unsaid:
         self._cancelled = cancelled
 
     def __call__(self, item: Item) -> bool:
-        if type(item) is Finalize or (type(item) is AudioFrame and item.last):
+        if type(item) is Cancel:
+            self._utterance = -1  # an older cancel, which the new one includes, and what it ended
+        elif type(item) is Finalize or (type(item) is AudioFrame and item.last):
             self._utterance -= 1
-        kept = type(item) is Cancel or type(item) is StreamEnd
-        return self._utterance <= self._cancelled and not kept
+        return self._utterance <= self._cancelled and type(item) is not StreamEnd

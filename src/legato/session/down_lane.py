@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
@@ -9,24 +10,38 @@ import msgspec
 
 from legato.audio import AudioFormat
 from legato.flow.digest import Chain
+from legato.flow.places import DownPlace, Struck
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import NumberedMessage, StreamEnd, UtteranceEnd
-from legato.session.lane import Item
+from legato.session.lane import INF, Item
 from legato.session.outbound import Outbound
 
 DOWN_RATE: Final = 1.5
 """Initial pace of audio to a listener, in multiples of real time (docs/protocol.md, rule 5)."""
+
+ACK_PATIENCE: Final = 20.0
+"""Seconds without an acknowledgement until a client that was sent much is taken to send none."""
+
+IGNORED_BYTES: Final = 2 << 20
+"""What may be sent and not acknowledged: half of what a log holds before its worker waits. A client
+that has little said may leave acks out."""
+
+ENTRY_BYTES: Final = 256
+"""What an entry counts for beside its audio."""
 
 
 class DownLane(Outbound):
     """Sends what a worker wrote, without the frames that were cancelled, and the totals at the end.
 
     Attributes:
-        cancelled: Last utterance that is not wanted any more, or -1.
         end: The `stream_end` that was sent, or None.
+        struck: What cancels kept from being sent, of utterances that have not ended.
+        cancels: How many were taken.
+        stored_cancels: How many of them are in the log. What comes behind the frames that a cancel
+            struck waits for it: no other server could tell what was sent.
     """
 
-    __slots__ = ("cancelled", "end")
+    __slots__ = ("_digest", "_ended", "_places", "cancels", "end", "stored_cancels", "struck")
 
     def __init__(self, format: AudioFormat, *, reliable: bool) -> None:  # noqa: A002  (the field's name everywhere)
         super().__init__(
@@ -34,10 +49,14 @@ class DownLane(Outbound):
             sample_rate=format.sample_rate,
             rate=DOWN_RATE,
             reliable=reliable,
+            patience=ACK_PATIENCE,
         )
-        self.chain = Chain()
-        self.cancelled = -1
+        self.chain = self._digest = Chain()
         self.end: StreamEnd | None = None
+        self.struck: deque[Struck] = deque()
+        self.cancels = self.stored_cancels = 0
+        self._ended = -1
+        self._places: deque[DownPlace] = deque()
 
     def relay(self, items: Sequence[Item]) -> None:
         """Queue entries of the down log."""
@@ -48,16 +67,105 @@ class DownLane(Outbound):
 
     def cancel(self, utterance: int) -> None:
         """Send no more of the utterances up to `utterance`."""
-        self.cancelled = max(self.cancelled, utterance)
-        self.drop(self._is_cancelled)
+        if utterance > self.cancelled:
+            self.cancelled = utterance
+            if utterance > self._ended:
+                self.struck.append(Struck(utterance, self.sent_seq))
+                self.cancels += 1
+
+    def take_place(self) -> DownPlace | None:
+        """Return the last place that the peer is known to have passed, if that is news."""
+        place = None
+        while self._places and self._places[0].seq <= self._replay.received:
+            place = self._places.popleft()
+        if place is not None:
+            while self.struck and self.struck[0].utterance <= place.ended:
+                self.struck.popleft()
+        return place
+
+    def restore(
+        self, place: DownPlace, struck: Sequence[Struck], *, received_seq: int, now: float
+    ) -> None:
+        """Go on from where another server left a client that holds what comes up to `received_seq`.
+
+        All that the log holds is queued: what the client holds is sent to nobody, so that numbers
+        and digest are as the other server had them. Nothing was sent here before.
+
+        Args:
+            place: From which to go on, as stored; what is queued up to there is passed over.
+            struck: Of the cancels that the other server took.
+            received_seq: Last entry that the client holds.
+            now: Monotonic seconds.
+
+        Raises:
+            ResumeGap: If the client lacks more than is here, or holds what is not.
+        """
+        self.chain = self._digest = Chain(place.digest)
+        self.sent_seq, self.next_seq = place.seq, place.seq + 1
+        self.samples.spent, self.frames, self._ended = place.samples, place.frames, place.ended
+        self._replay.forget(place.seq)
+        self.cancelled = -1
+        self.set_rate(INF, now)
+        while self._queue and _seq(self._queue[0]) <= received_seq:
+            item = self._queue[0]
+            if _seq(item) <= place.seq or _is_struck(item, struck):
+                self._queue.popleft()
+            else:
+                self.take(now)
+        self.set_rate(DOWN_RATE, now)
+        self.rewind(received_seq + 1, now)
+        self.struck = deque(struck)
+        self.cancelled = max((one.utterance for one in struck), default=-1)
+
+    def is_ignored(self, now: float) -> bool:
+        """Whether much was sent, and nothing of it acknowledged for long."""
+        if now < self.stalled_at:
+            return False
+        if self.kept_samples * self._sample_bytes + self.kept * ENTRY_BYTES > IGNORED_BYTES:
+            return True
+        self._progress_at = now  # look again later
+        return False
 
     def _is_cancelled(self, item: Item) -> bool:
         return type(item) is AudioFrame and item.utterance <= self.cancelled
 
     def _complete(self, message: NumberedMessage) -> NumberedMessage:
-        if type(message) is UtteranceEnd and message.utterance <= self.cancelled:
-            return msgspec.structs.replace(message, reason="cancelled", sent_seq=self.sent_seq)
+        if type(message) is UtteranceEnd:
+            self._ended = message.utterance
+            if message.utterance <= self.cancelled:
+                return msgspec.structs.replace(message, reason="cancelled", sent_seq=self.sent_seq)
         message = super()._complete(message)
         if type(message) is StreamEnd:
             self.end = message
         return message
+
+    def _take_message(self, message: NumberedMessage, now: float) -> NumberedMessage | None:
+        return None if self._waits(message) else super()._take_message(message, now)
+
+    def _head_ready_at(self, item: Item, now: float) -> float:
+        return INF if self._waits(item) else super()._head_ready_at(item, now)
+
+    def _waits(self, item: Item) -> bool:
+        if self.stored_cancels == self.cancels:
+            return False
+        return type(item) is UtteranceEnd and item.utterance <= self.cancelled
+
+    def _note_sent(self, seq: int, item: Item, size: int, now: float) -> None:
+        super()._note_sent(seq, item, size, now)
+        digest = self._digest
+        if digest.is_settled or type(item) is not AudioFrame:
+            self._places.append(
+                DownPlace(seq, self.samples.spent, self.frames, digest.digest, self._ended)
+            )
+
+
+def _seq(item: Item) -> int:
+    assert item.seq is not None  # noqa: S101  (what a log holds is numbered)
+    return item.seq
+
+
+def _is_struck(item: Item, struck: Sequence[Struck]) -> bool:
+    """Tell whether another server did not send `item`, as it had been cancelled."""
+    if type(item) is not AudioFrame:
+        return False
+    return any(item.utterance <= one.utterance and item.seq > one.sent_seq for one in struck)

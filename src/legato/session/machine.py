@@ -62,12 +62,10 @@ class Session(ABC, Generic[AnyStream]):
         for stream in self.streams.values():
             if now >= stream.ack_at and stream.sending:
                 frames.append(encode(stream.take_ack(now)))
-        if len(self.streams) == 1:
-            (stream,) = self.streams.values()
-            if stream.sending:
-                self._take_from(stream, frames, now, room_bytes)
-        elif self.streams:
+        if len(self.streams) > 1:
             self._take_in_turn(frames, now, room_bytes)
+        elif self.streams and stream.sending:
+            self._take_from(stream, frames, now, room_bytes)
         return frames
 
     def _take_from(

@@ -21,9 +21,6 @@ from legato.session.lane import INF, RESEND_AFTER, UNNUMBERED, Item
 LEAD: Final = 2.0
 """Seconds of audio that may run ahead of real time before pacing holds it (rule 5)."""
 
-DIGEST_BATCH: Final = 16
-"""Frames digested at once: one by one, between other work, takes three times as long."""
-
 
 class Outbound:
     """Sending half: queues, numbers, holds back, keeps and repeats.
@@ -34,19 +31,24 @@ class Outbound:
         keep: Seconds of audio kept for replay beyond what the peer has not received.
         reliable: Whether the transport delivers all or breaks; if not, silence means loss.
         rate: Pace of audio in multiples of real time; inf for none.
+        patience: Seconds without an acknowledgement until `stalled_at`; on a link that may lose
+            entries it is `RESEND_AFTER`.
 
     Attributes:
+        cancelled: Last utterance of which no more frames are sent, or -1. They are dropped when
+            their turn comes: a cancel costs the same however much is queued.
         samples: Credit for audio; `spent` is the position of the next new sample.
         chars: Credit for text.
         next_seq: Number of the next new entry.
         sent_seq: Last number sent.
         frames: Audio frames sent, repeats not counted.
-        chain: What `digest` goes on from, or None where nobody asks for it.
+        chain: Digest over the payloads sent, or None where nobody asks for it.
     """
 
     __slots__ = (
         "_bucket",
         "_lead",
+        "_patience",
         "_progress_at",
         "_queue",
         "_reliable",
@@ -54,7 +56,7 @@ class Outbound:
         "_resend",
         "_sample_bytes",
         "_sample_rate",
-        "_undigested",
+        "cancelled",
         "chain",
         "chars",
         "frames",
@@ -71,6 +73,7 @@ class Outbound:
         keep: float = 60.0,
         reliable: bool = True,
         rate: float = INF,
+        patience: float = INF,
     ) -> None:
         self._sample_bytes = sample_bytes
         self._sample_rate = sample_rate
@@ -80,14 +83,15 @@ class Outbound:
         self._resend: deque[Item] = deque()
         self._replay: Replay[Item] = Replay(bound=round(keep * sample_rate))
         self._bucket: TokenBucket | None = None
+        self._patience = patience if reliable else RESEND_AFTER
         self._progress_at = INF
+        self.cancelled = -1
         self.samples = Credit()
         self.chars = Credit()
         self.next_seq = 0
         self.sent_seq = -1
         self.frames = 0
         self.chain: Chain | None = None
-        self._undigested: list[bytes] = []
         self.set_rate(rate, now=0.0)
 
     def push(self, item: Item) -> None:
@@ -111,6 +115,16 @@ class Outbound:
     def kept_samples(self) -> int:
         """Samples kept for replay."""
         return self._replay.total
+
+    @property
+    def kept(self) -> int:
+        """Entries kept for replay."""
+        return len(self._replay)
+
+    @property
+    def stalled_at(self) -> float:
+        """When what is sent counts as ignored if nothing is acknowledged until then, or inf."""
+        return self._progress_at + self._patience
 
     @property
     def complete(self) -> bool:
@@ -138,9 +152,15 @@ class Outbound:
         if not self._queue:
             return None
         item = self._queue[0]
-        if type(item) is not AudioFrame:
-            assert isinstance(item, NumberedMessage)  # noqa: S101  (narrows the type)
-            return self._take_message(item, now)
+        if type(item) is AudioFrame:
+            return self._take_frame(item, now)
+        assert isinstance(item, NumberedMessage)  # noqa: S101  (narrows the type)
+        return self._take_message(item, now)
+
+    def _take_frame(self, item: AudioFrame, now: float) -> Item | None:
+        if item.utterance <= self.cancelled:
+            self._skip_cancelled()
+            return self.take(now)
         size = len(item.payload) // self._sample_bytes
         samples, bucket = self.samples, self._bucket
         new = item.seq == UNNUMBERED
@@ -155,20 +175,15 @@ class Outbound:
             item.seq, item.sample = self.next_seq, samples.spent
         samples.spent = end
         self.frames += 1
-        self._undigested.append(item.payload)
-        if len(self._undigested) >= DIGEST_BATCH:
-            self.digest()
+        if self.chain is not None:
+            self.chain.update(item.payload)
         self._note_sent(item.seq, item, size, now)
         return item
 
-    def digest(self) -> str | None:
-        """Return the digest over the payloads sent, or None where nobody asks for it."""
-        payloads, self._undigested = self._undigested, []
-        if self.chain is None:
-            return None
-        for payload in payloads:
-            self.chain.update(payload)
-        return self.chain.hexdigest()
+    def _skip_cancelled(self) -> None:
+        queue, cancelled = self._queue, self.cancelled
+        while queue and type(item := queue[0]) is AudioFrame and item.utterance <= cancelled:
+            queue.popleft()
 
     def _take_message(self, message: NumberedMessage, now: float) -> NumberedMessage | None:
         if type(message) is Text:
@@ -194,7 +209,7 @@ class Outbound:
                 message,
                 frames=self.frames,
                 samples=self.samples.spent,
-                digest=self.digest(),
+                digest=self.chain.hexdigest() if self.chain is not None else None,
             )
         return message
 
@@ -210,15 +225,15 @@ class Outbound:
         """When `take` or `repeat_if_stalled` may have something to do: `now`, later, or inf."""
         if self._resend:
             return now
-        wake = INF
-        if not self._reliable and self._replay.unreceived:
-            wake = self._progress_at + RESEND_AFTER
+        wake = self._progress_at + self._patience
         if self._queue:
             return min(wake, self._head_ready_at(self._queue[0], now))
         return wake
 
     def _head_ready_at(self, item: Item, now: float) -> float:
         if type(item) is AudioFrame:
+            if item.utterance <= self.cancelled:
+                return now
             size = len(item.payload) // self._sample_bytes
             start = self.samples.spent if item.seq == UNNUMBERED else item.sample
             if not self.samples.allows(start + size):
@@ -259,7 +274,7 @@ class Outbound:
                 missing=(self.sent_seq + 1, seq),
             )
         self._resend = deque(self._replay.since(seq))
-        self._progress_at = now
+        self._progress_at = now if self._replay.unreceived else INF
 
     def repeat_if_stalled(self, now: float) -> None:
         """On a lossy link, send again what shows no sign of having arrived."""

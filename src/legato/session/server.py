@@ -7,7 +7,7 @@ import msgspec
 from legato.errors import Internal, LegatoError, SessionExpired, SessionReplaced, StreamExists
 from legato.protocol.faults import error_message
 from legato.protocol.messages import NO_SEQ, Notice, Resume, Resumed
-from legato.session.events import Event, Received
+from legato.session.events import Acknowledged, Event, Received
 from legato.session.machine import ROOM_BYTES
 from legato.session.offer import check_start
 from legato.session.server_inbox import ServerInbox
@@ -86,7 +86,7 @@ class ServerSession(ServerInbox):
                 stream=number,
                 recovered=True,
                 epoch=stream.epoch,
-                received_seq=stream.stored_seq,
+                received_seq=stream.up_place.seq,
             )
         )
         return True
@@ -141,6 +141,11 @@ class ServerSession(ServerInbox):
         if frames and self.link is RAW:
             self._heard_at = now
             for stream in list(self.streams.values()):
+                # Such a client has no acks: what is sent is done with.
+                if stream.out.kept:
+                    sent = stream.out.sent_seq
+                    stream.out.acknowledge(sent, sent, now)
+                    self._tell(Acknowledged(stream, sent, stream.played_upto))
                 if stream.end is not None:
                     self._finish(stream)
         return frames

@@ -14,6 +14,7 @@ from legato.errors import (
     ProtocolError,
     RateLimited,
     SequenceGap,
+    SlowConsumer,
     StreamExists,
     UnexpectedMessage,
 )
@@ -213,7 +214,8 @@ class ServerInbox(ServerLink):
         stream.out.acknowledge(ack.received_seq, ack.received_seq, now)
         if ack.played_upto is not None:
             stream.played_upto = ack.played_upto
-        self._tell(Acknowledged(stream, ack.received_seq, ack.played_upto))
+        received = min(ack.received_seq, stream.out.sent_seq)
+        self._tell(Acknowledged(stream, received, ack.played_upto))
         if 0 <= stream.end_seq <= ack.received_seq:
             self._finish(stream)
 
@@ -234,6 +236,12 @@ class ServerInbox(ServerLink):
         self._tell(ResumeRequested(resume))
 
     # details
+
+    def _handle_streams(self, now: float) -> None:
+        super()._handle_streams(now)
+        for stream in list(self.streams.values()):
+            if stream.is_ignored(now):
+                self.fail(stream, SlowConsumer("nothing was acknowledged: send ack while you read"))
 
     def _find(self, number: int) -> ServerStream | None:
         if number == 0 and self._lobby.knows(0):

@@ -66,6 +66,7 @@ class ServerLink(Session[ServerStream]):
         self._limits = limits
         self._heartbeat = heartbeat
         self._idle_timeout = idle_timeout
+        self._patience = idle_timeout
         self._heard_at = now
         self._opened_at = now
         self._strikes = 0
@@ -92,6 +93,15 @@ class ServerLink(Session[ServerStream]):
         self._send(error_message(error, None))
         self._tell(SessionFailed(error))
 
+    def reading_paused(self) -> None:
+        """The shell reads no more for now: that nothing is heard is not the client's fault."""
+        self._patience = math.inf
+
+    def reading_resumed(self, now: float) -> None:
+        """The shell reads again."""
+        self._patience = self._idle_timeout
+        self._heard_at = now
+
     def drain(self, deadline: float) -> None:
         """Tell the client that the server goes away in `deadline` seconds."""
         self._send(Draining(deadline=deadline, resume_token=self.resume_token))
@@ -106,7 +116,7 @@ class ServerLink(Session[ServerStream]):
     def _own_timer(self) -> float:
         if self.link is GREETING:
             return self._opened_at + HELLO_DEADLINE
-        return self._heard_at + self._idle_timeout if self._up else math.inf
+        return self._heard_at + self._patience if self._up else math.inf
 
     def _blame(self, data: str | bytes, error: ProtocolError) -> None:
         """Say what is wrong with a message; too much of that closes the session."""

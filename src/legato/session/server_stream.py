@@ -12,21 +12,21 @@ import msgspec
 from legato.audio import AudioFormat
 from legato.errors import RateLimited, TextTooLong
 from legato.flow.credit import Window
+from legato.flow.places import DownPlace, Struck, UpPlace
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import (
     MAX_MESSAGE_BYTES,
     NO_SEQ,
     Ack,
-    Cancel,
-    Finalize,
     StreamEnd,
     StreamStart,
     StreamStarted,
     Text,
 )
 from legato.session.down_lane import DownLane
-from legato.session.inbound import Verdict
-from legato.session.lane import Item
+from legato.session.inbound import DELIVERED, Verdict
+from legato.session.intake import Intake
+from legato.session.lane import INF, Item
 from legato.session.states import StreamSignal
 from legato.session.stream import Stream
 
@@ -50,10 +50,8 @@ class ServerStream(Stream):
     Attributes:
         samples: Credit given for audio.
         chars: Credit given for text.
-        utterance: Number of the utterance of up that is being said, or of the next one.
         committed_seq: Last entry of up that is done with.
-        stored_seq: Last entry of up that is in the log.
-        stored_upto: Samples of up that are in the log.
+        up_place: The last one of up that is in the log.
         played_upto: Samples that the listener heard.
         max_text_chars: Characters of one utterance.
         engine: Name of the engine that does it.
@@ -65,7 +63,7 @@ class ServerStream(Stream):
 
     __slots__ = (
         "_down",
-        "_speaking",
+        "_intake",
         "_unstored",
         "acquainted",
         "chars",
@@ -74,10 +72,8 @@ class ServerStream(Stream):
         "max_text_chars",
         "played_upto",
         "samples",
-        "stored_seq",
-        "stored_upto",
         "tokens",
-        "utterance",
+        "up_place",
         "voice",
     )
 
@@ -93,18 +89,16 @@ class ServerStream(Stream):
         ahead = RAW_READ // format.sample_bytes if start.framing == "raw" else 0
         self.samples = Window(format.samples(WINDOW_SECONDS) + ahead)
         self.chars = Window(WINDOW_CHARS)
-        self.utterance = 0
         self.committed_seq = NO_SEQ
-        self.stored_seq = NO_SEQ
-        self.stored_upto = 0
+        self.up_place = UpPlace()
         self.played_upto: int | None = None
         self.max_text_chars = WINDOW_CHARS
         self.engine = ""
         self.voice: str | None = None
         self.tokens: tuple[str, ...] = ()
         self.acquainted = False
-        self._speaking = False
-        self._unstored: deque[tuple[int, int, bool]] = deque()
+        self._intake = Intake(format, self._down.cancel)
+        self._unstored: deque[tuple[UpPlace, bool, int]] = deque()
 
     @property
     def end(self) -> StreamEnd | None:
@@ -159,6 +153,52 @@ class ServerStream(Stream):
             self.acquainted = True
             self.tokens = (token,)
 
+    def restore_up(self, place: UpPlace, items: Sequence[Item], now: float) -> None:
+        """Go on from where another server left up.
+
+        Args:
+            place: As it was stored; nothing was taken here before.
+            items: What the log holds behind it.
+            now: Monotonic seconds.
+        """
+        inbound = self.inbound
+        inbound.expected = place.seq + 1
+        self.up_place = place
+        self._intake.restore(place)
+        for item in items:
+            inbound.accept(inbound.expected, item)
+        self._take_in()
+        self.stored(inbound.expected - 1, now)
+
+    def restore_down(
+        self, place: DownPlace, struck: Sequence[Struck], *, received_seq: int, now: float
+    ) -> None:
+        """Go on from where another server left down; see `DownLane.restore`.
+
+        Raises:
+            ResumeGap: If the client lacks more than is here, or holds what is not.
+        """
+        self._down.restore(place, struck, received_seq=received_seq, now=now)
+
+    @property
+    def struck(self) -> Sequence[Struck]:
+        """What cancels kept from being sent, of utterances that have not ended."""
+        return self._down.struck
+
+    @property
+    def cancels(self) -> int:
+        """How many cancels struck something from down; the last ones are in `struck`."""
+        return self._down.cancels
+
+    @property
+    def is_held(self) -> bool:
+        """Whether down may be waiting until a cancel is stored."""
+        return self._down.cancels != self._down.stored_cancels
+
+    def take_down_place(self) -> DownPlace | None:
+        """Return the last place of down that the client has passed, if that is news."""
+        return self._down.take_place()
+
     # up
 
     def take(self, seq: int | None, item: Item, now: float) -> Verdict:
@@ -177,70 +217,50 @@ class ServerStream(Stream):
                 f"a text of {len(item.text)} characters is above {self.max_text_chars};"
                 " split it over several utterances"
             )
+        inbound = self.inbound
         if seq is None:
-            seq = item.seq = self.inbound.expected
-        return self.accept(seq, item, now)
+            seq = item.seq = inbound.expected
+        verdict = inbound.accept(seq, item)
+        if verdict is not DELIVERED or not self._reliable:
+            self._note(verdict, now)
+        return verdict
 
     def take_for_log(self) -> list[Item]:
         """Take the delivered entries, placed; the log's writer gets them in this order.
 
         Raises:
+            BadAudio: If the end of the input does not tell what has arrived.
             RateLimited: If the client sent beyond its credit, or a raw one was read from while
                 it was `congested`.
         """
-        items = self.inbound.ready
-        if not items:
-            return []
-        self.inbound.ready = []
-        urgent = False
-        for item in items:
-            if type(item) is AudioFrame:
-                self._place(item)
-            else:
-                urgent = True
-                self._note_message(item)
-        self.samples.received = self.received_upto
-        last = self.inbound.expected - 1
-        self.samples.check()
-        if not self.raw:
-            self.chars.check()
-        if last > self.committed_seq + WINDOW_ENTRIES:
-            raise RateLimited(f"{last - self.committed_seq} entries wait to be done: slow down")
-        self._unstored.append((last, self.received_upto, urgent))
+        items = self._take_in()
+        if items:
+            self.samples.check()
+            if not self.raw:
+                self.chars.check()
+            last = self.inbound.expected - 1
+            if last > self.committed_seq + WINDOW_ENTRIES:
+                raise RateLimited(f"{last - self.committed_seq} entries wait to be done: slow down")
         return items
 
-    def _place(self, frame: AudioFrame) -> None:
-        """Give a frame its place by our own count: simple clients and raw framing send none."""
-        frame.stream = 0
-        frame.sample = self.received_upto
-        frame.utterance = self.utterance
-        self.received_upto += len(frame.payload) // self.sample_bytes
-        if frame.last:
-            self._begin_utterance(self.utterance + 1)
-        else:
-            self._speaking = True
-
-    def _note_message(self, item: Item) -> None:
-        if type(item) is Text:
-            self.chars.received += len(item.text)
-            self._speaking = True
-        elif type(item) is Finalize and self._speaking:
-            self._begin_utterance(self.utterance + 1)
-        elif type(item) is Cancel:
-            self._down.cancel(item.utterance)
-            if item.utterance >= self.utterance:
-                self._begin_utterance(item.utterance + 1)
-
-    def _begin_utterance(self, utterance: int) -> None:
-        self.utterance = utterance
-        self._speaking = False
+    def _take_in(self) -> list[Item]:
+        items, intake = self.inbound.ready, self._intake
+        if items:
+            self.inbound.ready = []
+            urgent = intake.take(items)
+            self.received_upto = self.samples.received = intake.upto
+            self.chars.received = intake.chars
+            place = intake.place(self.inbound.expected - 1)
+            self._unstored.append((place, urgent, self._down.cancels))
+        return items
 
     def stored(self, seq: int, now: float) -> None:
         """Note that every entry up to `seq` is in the log."""
         unstored = self._unstored
-        while unstored and unstored[0][0] <= seq:
-            self.stored_seq, self.stored_upto, urgent = unstored.popleft()
-            self.owe_ack(now, at_once=urgent)
+        while unstored and unstored[0][0].seq <= seq:
+            self.up_place, urgent, self._down.stored_cancels = unstored.popleft()
+            if urgent or self.ack_at == INF:
+                self.owe_ack(now, at_once=urgent)
 
     def committed(self, seq: int, upto: int, chars: int, now: float) -> None:
         """Note that a worker is done with up to entry `seq`, sample `upto`, character `chars`."""
@@ -251,6 +271,10 @@ class ServerStream(Stream):
         self.owe_ack(now)
 
     # down
+
+    def is_ignored(self, now: float) -> bool:
+        """Whether the client was sent much, and acknowledged nothing of it for long."""
+        return self._down.is_ignored(now)
 
     def relay(self, items: Sequence[Item]) -> None:
         """Queue entries of the down log for the listener."""
@@ -281,7 +305,7 @@ class ServerStream(Stream):
             credit_samples=self.samples.limit,
             credit_chars=self.chars.limit,
             resumable=not self.raw,
-            received_seq=self.stored_seq,
+            received_seq=self.up_place.seq,
             committed_seq=self.committed_seq,
         )
 
@@ -290,9 +314,9 @@ class ServerStream(Stream):
     def _make_ack(self) -> Ack:
         return Ack(
             stream=self.number,
-            received_seq=self.stored_seq,
+            received_seq=self.up_place.seq,
             committed_seq=self.committed_seq,
-            received_upto=self.stored_upto,
+            received_upto=self.up_place.upto,
             committed_upto=self.samples.consumed,
             credit_samples=self.samples.limit,
             credit_chars=self.chars.limit,

@@ -192,7 +192,10 @@ class Stream(ABC):
         """When this stream wants to be looked at again, or inf."""
         if not self.sending:
             return INF
-        return min(self.out.ready_at(now), self.ack_at, self.give_up_at)
+        due, ack_at = self.out.ready_at(now), self.ack_at
+        if ack_at < due:
+            due = ack_at
+        return due if due < self.give_up_at else self.give_up_at
 
 
 def seq_of(message: NumberedMessage) -> int:

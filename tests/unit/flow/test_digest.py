@@ -2,7 +2,7 @@ from hashlib import sha256
 
 import pytest
 
-from legato.flow.digest import EMPTY, Chain
+from legato.flow.digest import BATCH, EMPTY, Chain
 
 
 def test_a_new_chain_is_32_zero_bytes() -> None:
@@ -53,3 +53,12 @@ def test_frame_boundaries_and_empty_frames_matter() -> None:
 def test_a_digest_of_another_length_is_refused() -> None:
     with pytest.raises(ValueError, match="32 bytes, not 31"):
         Chain(bytes(31))
+
+
+def test_many_payloads_give_what_each_alone_would() -> None:
+    chain, expected = Chain(), bytes(32)
+    for number in range(BATCH + 3):
+        chain.update(bytes([number]))
+        expected = sha256(expected + bytes([number])).digest()
+
+    assert chain.digest == expected

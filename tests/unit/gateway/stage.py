@@ -123,6 +123,7 @@ class Job:
     """A worker that does what the test says."""
 
     def __init__(self, bus: MemoryBus, key: StreamKey) -> None:
+        self.key = key
         self.up: list[Item] = []
         self._writer = bus.logs.writer(key, Direction.DOWN, fence=1)
         bus.logs.follow(key, Direction.UP, self._take)

@@ -5,7 +5,7 @@ import pytest
 
 from legato.bus.base import Committed, Direction, Job, StreamKey
 from legato.bus.memory import Bounds
-from legato.errors import BusUnavailable, Forbidden, Unauthenticated
+from legato.errors import BusUnavailable, Forbidden, ResumeGap, Unauthenticated
 from legato.gateway.identity import Identity
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import (
@@ -442,6 +442,31 @@ async def test_a_raw_client_ahead_of_its_worker_is_not_read_from() -> None:
     job.write(Committed(9, upto=160_000))
     await asyncio.sleep(0.1)
     assert (before, line.socket.paused) == (True, False)
+
+
+async def test_a_raw_client_that_is_not_read_from_is_not_idle() -> None:
+    gateway = await Gateway(idle_timeout=60.0).open()
+    line = gateway.connect()
+    await line.start(echo(framing="raw"))
+    job = await gateway.work()
+    for _ in range(20):
+        line.say(bytes(32_000))
+    await asyncio.sleep(120.0)
+    assert (line.socket.paused, line.socket.closed) == (True, None)
+    job.write(Committed(19, upto=320_000))
+    assert await line.ends() == (4410, "idle_timeout")
+    assert not line.socket.paused
+
+
+async def test_what_is_sent_to_a_raw_client_can_be_trimmed() -> None:
+    gateway = await Gateway().open()
+    line = gateway.connect()
+    await line.start(echo(framing="raw"))
+    job = await gateway.work()
+    job.play(40, mark=True)
+    await asyncio.sleep(1.0)
+    with pytest.raises(ResumeGap, match="entries 1 to 32 "):
+        await gateway.bus.logs.read(job.key, Direction.DOWN)
 
 
 async def test_what_one_read_brings_is_never_too_much_of_raw_audio() -> None:

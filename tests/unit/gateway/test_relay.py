@@ -1,4 +1,5 @@
 import asyncio
+import math
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -6,6 +7,9 @@ from prometheus_client import CollectorRegistry
 from legato.bus.base import Committed, Direction, Restart, StreamKey
 from legato.bus.memory import MemoryBus
 from legato.errors import SessionExpired
+from legato.flow.digest import Chain
+from legato.flow.places import DownPlace, UpPlace
+from legato.gateway.notes import DownNote, UpNote, down_note, up_note
 from legato.gateway.relay import Relay
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import Error, Notice, Text, Transcript, UtteranceEnd
@@ -45,15 +49,36 @@ class Scene:
         await self.bus.logs.create(KEY, ttl=600.0)
         self.listener = Hearing()
         self.moved = 0
+        self.taken: list[Relay] = []
         self.stream = ServerStream(echo(), FORMAT)
         self.relay = Relay(
-            self.bus, KEY, self.stream, listener=self.listener, moved=self._note_moved
+            self.bus, KEY, self.stream, moved=self._note_moved, taken=self.taken.append
         )
+        self.relay.listener = self.listener
+        self.relay.follow()
         self.job = Job(self.bus, KEY)
         return self
 
     def _note_moved(self, relay: Relay) -> None:
         self.moved += 1
+
+    def push(self, items: list[AudioFrame | Text]) -> None:
+        """Take entries from a client, and write them to the log."""
+        for item in items:
+            self.stream.take(item.seq, item, 0.0)
+        self.relay.push(self.stream.take_for_log())
+
+    def acknowledge(self, seq: int) -> None:
+        """Send all there is, and have the client hold it up to `seq`."""
+        now = asyncio.get_running_loop().time()
+        self.stream.out.set_rate(math.inf, now)
+        self.stream.take_frames([], now, room_bytes=1_000_000)
+        self.stream.out.acknowledge(seq, seq, now)
+        self.relay.acknowledged()
+
+    def trims(self) -> dict[Direction, int]:
+        """Up to where the logs can be trimmed."""
+        return {direction: upto for direction, (upto, _) in self.relay.take_trims().items()}
 
 
 async def turn() -> None:
@@ -70,7 +95,7 @@ async def test_entries_of_a_turn_wake_the_listener_once() -> None:
 
 async def test_what_is_pushed_is_stored_and_acknowledged() -> None:
     scene = await Scene().open()
-    scene.relay.push([Text(stream=1, seq=0, text="a"), Text(stream=1, seq=1, text="b")], 0.0)
+    scene.push([Text(stream=1, seq=0, text="a"), Text(stream=1, seq=1, text="b")])
     entries = await scene.bus.logs.read(KEY, Direction.UP)
     assert len(entries) == 1
 
@@ -78,69 +103,96 @@ async def test_what_is_pushed_is_stored_and_acknowledged() -> None:
 async def test_up_is_trimmed_to_what_no_worker_needs() -> None:
     scene = await Scene().open()
     for seq in range(4):
-        scene.relay.push([AudioFrame(FRAME, seq)], 0.0)
+        scene.push([AudioFrame(FRAME, seq)])
     scene.job.write(Committed(2, upto=960))
     await turn()
     assert scene.moved == 1
-    assert scene.relay.take_trims() == {Direction.UP: 3}
-    assert scene.relay.take_trims() == {}
+    assert scene.trims() == {Direction.UP: 3}
+    assert scene.trims() == {}
 
 
 async def test_up_is_kept_from_where_another_worker_would_begin() -> None:
     scene = await Scene().open()
     for seq in range(4):
-        scene.relay.push([AudioFrame(FRAME, seq)], 0.0)
+        scene.push([AudioFrame(FRAME, seq)])
     scene.job.write(Committed(3, upto=960, restart=Restart(2)))
     await turn()
-    assert scene.relay.take_trims() == {Direction.UP: 2}
+    assert scene.trims() == {Direction.UP: 2}
 
 
 async def test_an_entry_is_trimmed_when_all_of_it_is_done_with() -> None:
     scene = await Scene().open()
-    scene.relay.push([AudioFrame(FRAME, 0), AudioFrame(FRAME, 1)], 0.0)
+    scene.push([AudioFrame(FRAME, 0), AudioFrame(FRAME, 1)])
     scene.job.write(Committed(0))
     await turn()
-    assert scene.relay.take_trims() == {}
+    assert scene.trims() == {}
     scene.job.write(Committed(1))
     await turn()
-    assert scene.relay.take_trims() == {Direction.UP: 1}
+    assert scene.trims() == {Direction.UP: 1}
 
 
 async def test_down_is_trimmed_to_what_is_acknowledged_and_stays_from_the_last_mark_on() -> None:
     scene = await Scene().open()
-    scene.job.play(3, mark=True)  # entries 1 to 3, each with a mark
-    scene.job.play(3, first=3)  # 4 to 6
+    scene.job.play(30, mark=True)  # entries 1 to 30, each with a mark
+    scene.job.play(30, first=30)  # 31 to 60
     await turn()
-    scene.relay.acknowledged(4)
-    assert scene.relay.take_trims() == {Direction.DOWN: 2}
-    scene.job.play(1, first=6, mark=True)
+    scene.acknowledge(50)
+    assert scene.trims() == {Direction.DOWN: 29}
+    scene.job.play(1, first=60, mark=True)
     await turn()
-    assert scene.relay.take_trims() == {Direction.DOWN: 5}
+    assert scene.trims() == {Direction.DOWN: 48}  # where the digest is known, every 16 frames
+
+
+async def test_a_note_tells_what_was_trimmed() -> None:
+    scene = await Scene().open()
+    scene.push([AudioFrame(FRAME, 0), AudioFrame(FRAME, 1)])
+    scene.job.play(17, mark=True)
+    scene.job.write(Committed(1, upto=640))
+    await turn()
+    scene.acknowledge(16)
+    for direction, (upto, note) in scene.relay.take_trims().items():
+        await scene.bus.logs.trim(KEY, direction, upto=upto, note=note)
+    notes = await scene.bus.logs.notes(KEY)
+    assert up_note(notes) == UpNote(entry=1, place=UpPlace(1, 640, 0, 0, True))
+    chain = Chain()
+    for _ in range(16):
+        chain.update(FRAME)
+    place = DownPlace(15, 16 * 320, 16, chain.digest)
+    assert down_note(notes) == DownNote(entry=16, read=18, place=place)
+
+
+async def test_who_was_replaced_as_writer_lets_go() -> None:
+    scene = await Scene().open()
+    scene.push([AudioFrame(FRAME, 0)])
+    await scene.bus.logs.writer(KEY, Direction.UP, fence=1).settle()
+    await turn()
+    assert scene.taken == [scene.relay]
+    assert scene.listener.errors == []
 
 
 async def test_without_a_mark_down_stays_whole() -> None:
     scene = await Scene().open()
     scene.job.play(5)
     await turn()
-    scene.relay.acknowledged(4)
-    assert scene.relay.take_trims() == {}
+    scene.acknowledge(4)
+    assert scene.trims() == {}
 
 
 async def test_the_numbered_entry_before_a_mark_on_its_own_stays() -> None:
     scene = await Scene().open()
-    scene.job.play(3)
+    scene.job.play(16)
     scene.job.write(Committed(-1))
     await turn()
-    scene.relay.acknowledged(2)
-    assert scene.relay.take_trims() == {Direction.DOWN: 2}
+    scene.acknowledge(15)
+    assert scene.trims() == {Direction.DOWN: 15}
 
 
 async def test_a_mark_before_all_entries_holds_nothing_up() -> None:
     scene = await Scene().open()
     scene.job.write(Committed(-1))
     await turn()
-    scene.relay.acknowledged(-1)
-    assert scene.relay.take_trims() == {}
+    scene.acknowledge(-1)
+    assert scene.trims() == {}
 
 
 async def test_all_that_a_worker_writes_is_relayed() -> None:

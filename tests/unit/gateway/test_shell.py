@@ -3,8 +3,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from legato.bus.base import StreamKey
 from legato.gateway.identity import Identity
-from tests.unit.gateway.stage import Gateway, echo, gone
+from tests.unit.gateway.stage import Gateway, Job, echo, gone
 from tests.unit.gateway.virtual import VirtualLoop
 
 
@@ -43,7 +44,7 @@ async def test_a_blocked_connection_does_not_poll() -> None:
     gateway = await Gateway(slow_timeout=15.0).open()
     line = await gateway.hello()
     await line.start(echo())
-    job = await gateway.work()
+    job = Job(gateway.bus, StreamKey("default", "s"))  # a lease would have the bus look at it
     line.socket.is_writable = False
     job.play(100)
     loop = asyncio.get_running_loop()

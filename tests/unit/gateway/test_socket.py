@@ -1,10 +1,19 @@
 import asyncio
 import struct
+from itertools import pairwise
 
 import pytest
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from legato.gateway.socket import BROKEN_LINGER, CLOSE_LINGER, WRITE_HIGH_BYTES, SpeechSocket
+from legato.gateway.server import GRACE
+from legato.gateway.socket import (
+    BROKEN_LINGER,
+    CLOSE_LINGER,
+    SLICE_BYTES,
+    TURN_MESSAGES,
+    WRITE_HIGH_BYTES,
+    SpeechSocket,
+)
 from tests.unit.gateway.transport import (
     BINARY,
     CLOSE,
@@ -17,6 +26,7 @@ from tests.unit.gateway.transport import (
     handshake,
     state,
 )
+from tests.unit.gateway.virtual import VirtualLoop
 
 
 class Listening:
@@ -35,15 +45,25 @@ class Listening:
         self.told.append("(lost)")
 
 
+class Slow(Listening):
+    """A sink that takes a millisecond for each message."""
+
+    def receive(self, data: str | bytes) -> None:
+        super().receive(data)
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        loop.now += 0.001
+
+
 class Accepted:
     """A socket behind an application that accepts it and waits."""
 
-    def __init__(self, *, eof: bool = True) -> None:
+    def __init__(self, *, eof: bool = True, sink: Listening | None = None) -> None:
         self.transport = FakeTransport(eof=eof)
         self.over = asyncio.Event()
         self.socket = SpeechSocket(config(self._app), state(), {})
         self.socket.connection_made(self.transport)
-        self.sink = Listening()
+        self.sink = sink or Listening()
 
     async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.found = scope["state"]["socket"]
@@ -87,6 +107,78 @@ async def test_a_socket_lost_before_it_has_a_sink_tells_so() -> None:
     accepted.socket.connection_lost(None)
     accepted.socket.attach(accepted.sink)
     assert accepted.sink.told == [b"one", "(flush)", "(lost)"]
+
+
+async def turns() -> None:
+    for _ in range(1000):
+        await asyncio.sleep(0)
+
+
+def numbered(count: int) -> list[bytes]:
+    return [number.to_bytes(2) for number in range(count)]
+
+
+async def test_who_sends_much_at_once_waits_while_others_have_their_turns() -> None:
+    accepted = await Accepted(sink=Slow()).attached()
+    told, messages = accepted.sink.told, numbered(1000)
+    accepted.socket.data_received(b"".join(map(frame, messages)))
+    assert not accepted.transport.is_reading()
+    counts = [len(told)]
+    for _ in range(1000):
+        await asyncio.sleep(0)
+        counts.append(len(told))
+    assert accepted.transport.is_reading()
+    assert max(after - before for before, after in pairwise(counts)) < 3 * TURN_MESSAGES
+    assert [item for item in told if item != "(flush)"] == messages
+    assert told[-1] == "(flush)"
+
+
+async def test_the_general_parser_has_turns_too() -> None:
+    accepted = await Accepted(sink=Slow()).attached()
+    messages = numbered(1000)
+    accepted.socket.data_received(b"".join(frame(b"?", PING) + frame(it) for it in messages))
+    assert not accepted.transport.is_reading()
+    assert len(accepted.sink.told) < 2 * SLICE_BYTES // len(frame(b"??"))
+    await turns()
+    assert accepted.transport.is_reading()
+    assert [item for item in accepted.sink.told if item != "(flush)"] == messages
+    assert accepted.transport.take() == b"\x8a\x01?" * 1000
+
+
+async def test_what_was_read_behind_a_pause_comes_in_its_order() -> None:
+    accepted = await Accepted(sink=Slow()).attached()
+    messages = numbered(300)
+    accepted.socket.data_received(b"".join(map(frame, messages[:200])))
+    accepted.socket.data_received(b"".join(map(frame, messages[200:])))
+    await turns()
+    assert accepted.transport.is_reading()
+    assert [item for item in accepted.sink.told if item != "(flush)"] == messages
+
+
+async def test_a_sink_that_wants_no_more_gets_no_more() -> None:
+    accepted = await Accepted(sink=Slow()).attached()
+    accepted.socket.data_received(b"".join(map(frame, numbered(500))))
+    accepted.socket.pause()
+    had = len(accepted.sink.told)
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert len(accepted.sink.told) <= had + 1  # a flush
+    assert not accepted.transport.is_reading()
+    accepted.socket.resume()
+    await turns()
+    assert accepted.transport.is_reading()
+    assert [item for item in accepted.sink.told if item != "(flush)"] == numbered(500)
+
+
+async def test_what_came_before_a_loss_is_not_lost() -> None:
+    accepted = await Accepted(sink=Slow()).attached()
+    accepted.socket.data_received(b"".join(map(frame, numbered(500))))
+    accepted.socket.pause()
+    accepted.transport.closing = True
+    accepted.socket.connection_lost(None)
+    await turns()
+    said = [item for item in accepted.sink.told if item != "(flush)"]
+    assert said == [*numbered(500), "(lost)"]
 
 
 async def test_fragments_are_one_message() -> None:
@@ -151,7 +243,7 @@ async def test_who_pings_and_does_not_read_is_owed_nothing() -> None:
     accepted.socket.data_received(frame(b"?", PING) * 1000)
     assert accepted.transport.take() == b""
     accepted.socket.resume_writing()
-    assert accepted.sink.told == ["(flush)", "(flush)"]
+    assert set(accepted.sink.told) == {"(flush)"}
     accepted.socket.data_received(frame(b"!", PING))
     assert accepted.transport.take() == b"\x8a\x01!"
 
@@ -220,7 +312,8 @@ async def test_a_shutdown_waits_for_nobody() -> None:
     accepted = await Accepted().attached()
     accepted.socket.shutdown()
     assert close_code(accepted.transport.take()) == 1012
-    await asyncio.sleep(CLOSE_LINGER + 0.1)
+    await asyncio.sleep(BROKEN_LINGER + 0.1)
+    assert BROKEN_LINGER < GRACE
     assert accepted.transport.aborted
 
 
@@ -258,3 +351,30 @@ async def test_a_frame_without_a_mask_is_a_protocol_error() -> None:
     accepted = await Accepted().attached()
     accepted.socket.data_received(bytes([0x80 | BINARY, 1, 0]))
     assert close_code(accepted.transport.take()) == 1002
+
+
+async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    await receive()
+    await send({"type": "websocket.http.response.start", "status": 404, "headers": []})
+    await send({"type": "websocket.http.response.body", "body": b"no"})
+
+
+async def accept(scope: Scope, receive: Receive, send: Send) -> None:
+    await receive()
+    await send({"type": "websocket.accept", "subprotocol": None})
+
+
+@pytest.mark.parametrize(("app", "left"), [(refuse, False), (refuse, True), (accept, True)])
+async def test_no_refusal_and_no_client_that_left_is_logged_as_a_fault(
+    app: ASGIApp, left: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    transport = FakeTransport()
+    socket = SpeechSocket(config(app), state(), {})
+    socket.connection_made(transport)
+    socket.data_received(handshake())
+    transport.closing = left
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert not socket.tasks
+    assert caplog.records == []
+    assert transport.take().startswith(b"HTTP/1.1 404 ") == (app is refuse)

@@ -8,7 +8,8 @@ from legato.errors import Draining, LegatoError, StreamExists, UnknownEngine
 from legato.gateway.catalog import Choice
 from legato.gateway.identity import Identity
 from legato.gateway.relay import Relay
-from legato.gateway.streams import TTL, seed_of
+from legato.gateway.streams import seed_of
+from legato.gateway.upkeep import TTL
 from legato.protocol.messages import Ack, FlowControl, Resume, StreamStart
 from tests.unit.gateway.stage import FRAME, Gateway, echo
 
@@ -19,7 +20,7 @@ ME = Identity("default")
 async def test_a_prepared_stream_has_logs_and_an_engine() -> None:
     gateway = await Gateway().open()
     start = StreamStart(stream=1, stream_id="s", task="synthesize")
-    assert await gateway.streams.prepare(ME, start) == Choice("tone", "tone")
+    assert await gateway.streams.prepare(ME, start, token="t") == Choice("tone", "tone")
     assert await gateway.bus.logs.exists(KEY)
 
 
@@ -27,16 +28,16 @@ async def test_what_cannot_be_done_makes_no_logs() -> None:
     gateway = await Gateway().open()
     start = StreamStart(stream=1, stream_id="s", task="recognize", engine="nobody")
     with pytest.raises(UnknownEngine):
-        await gateway.streams.prepare(ME, start)
+        await gateway.streams.prepare(ME, start, token="t")
     assert not await gateway.bus.logs.exists(KEY)
 
 
 async def test_an_id_is_used_once() -> None:
     gateway = await Gateway().open()
-    await gateway.streams.prepare(ME, echo())
+    await gateway.streams.prepare(ME, echo(), token="t")
     with pytest.raises(StreamExists):
-        await gateway.streams.prepare(ME, echo())
-    await gateway.streams.prepare(Identity("other"), echo())
+        await gateway.streams.prepare(ME, echo(), token="t")
+    await gateway.streams.prepare(Identity("other"), echo(), token="t")
 
 
 async def test_while_draining_nothing_is_opened_or_resumed() -> None:
@@ -45,10 +46,10 @@ async def test_while_draining_nothing_is_opened_or_resumed() -> None:
     await line.start(echo())
     gateway.streams.draining = True
     with pytest.raises(Draining):
-        await gateway.streams.prepare(ME, echo("t"))
+        await gateway.streams.prepare(ME, echo("t"), token="t")
     with pytest.raises(Draining):
-        gateway.streams.find(ME, Resume(stream=1, stream_id="s", token=line.token))
-    assert gateway.streams.find_unknown(ME, echo()) is None
+        await gateway.streams.find(ME, Resume(stream=1, stream_id="s", token=line.token), token="u")
+    assert await gateway.streams.find_unknown(ME, echo(), token="u") is None
 
 
 async def test_while_draining_a_lost_stream_is_erased() -> None:
@@ -94,14 +95,16 @@ async def test_a_raw_stream_is_never_found() -> None:
     line = gateway.connect()
     await line.start(echo(framing="raw"))
     with pytest.raises(LegatoError, match="no stream"):
-        gateway.streams.find(ME, Resume(stream=1, stream_id="s", token=line.token))
+        await gateway.streams.find(ME, Resume(stream=1, stream_id="s", token=line.token), token="u")
 
 
 async def test_a_job_for_a_stream_dropped_meanwhile_is_withdrawn() -> None:
     gateway = await Gateway().open()
     line = await gateway.hello()
     await line.start(echo())
-    relay = gateway.streams.find(ME, Resume(stream=1, stream_id="s", token=line.token))
+    relay = await gateway.streams.find(
+        ME, Resume(stream=1, stream_id="s", token=line.token), token="u"
+    )
     gateway.streams.drop(relay)
     gateway.streams.drop(relay)
     await gateway.streams.submit(relay, Choice("echo", None))
@@ -109,7 +112,7 @@ async def test_a_job_for_a_stream_dropped_meanwhile_is_withdrawn() -> None:
 
 
 async def relay_of(gateway: Gateway, token: str) -> Relay:
-    return gateway.streams.find(ME, Resume(stream=1, stream_id="s", token=token))
+    return await gateway.streams.find(ME, Resume(stream=1, stream_id="s", token=token), token="u")
 
 
 async def test_a_served_stream_is_kept_alive() -> None:

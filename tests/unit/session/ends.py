@@ -89,6 +89,7 @@ def accept(server: ServerSession, start: StreamStart, now: float = 0.0) -> Serve
     assert server.take_events()[-1] == StreamRequested(start)
     stream = server.accept(start.stream, engine="e", voice="v", now=now)
     assert stream is not None
+    assert server.take_events() == []
     server.take_frames(now)
     return stream
 

@@ -188,8 +188,11 @@ def test_what_was_not_sent_of_a_cancelled_utterance_never_is() -> None:
     stream.send_audio(PCM)
     stream.send_text("a")
     stream.flush()
-    stream.cancel(0)
-    assert kinds(sent(stream)) == ["Cancel"]
+    stream.cancel(0, played_upto=5)
+    assert sent(stream) == [
+        AudioFrame(b"", 0, last=True),
+        Cancel(stream=1, seq=1, utterance=0, played_upto=5),
+    ]
 
 
 def test_cancel_takes_the_utterances_before_with_it_and_leaves_those_after() -> None:
@@ -201,17 +204,52 @@ def test_cancel_takes_the_utterances_before_with_it_and_leaves_those_after() -> 
     stream.send_audio(PCM)
     stream.cancel(1)
     items = sent(stream)
-    assert kinds(items) == ["Cancel", "Text", "Finalize", "AudioFrame", "AudioFrame"]
-    assert items[1] == Text(stream=1, seq=1, text="c")
+    assert items[:5] == [
+        Text(stream=1, seq=0, text=""),
+        Cancel(stream=1, seq=1, utterance=0),
+        Text(stream=1, seq=2, text=""),
+        Cancel(stream=1, seq=3, utterance=1),
+        Text(stream=1, seq=4, text="c"),
+    ]
+    assert kinds(items[5:]) == ["Finalize", "AudioFrame", "AudioFrame"]
 
 
-def test_a_second_cancel_leaves_the_first() -> None:
+def test_what_was_sent_of_a_cancelled_utterance_needs_no_empty_piece() -> None:
+    stream = stream_of()
+    stream.send_text("a")
+    sent(stream)
+    stream.send_text("b")
+    stream.finalize()
+    stream.send_text("c")
+    stream.cancel(1)
+    assert sent(stream) == [
+        Cancel(stream=1, seq=1, utterance=0),
+        Text(stream=1, seq=2, text=""),
+        Cancel(stream=1, seq=3, utterance=1),
+    ]
+
+
+def test_a_second_cancel_takes_in_the_first() -> None:
     stream = stream_of()
     stream.send_text("a")
     stream.cancel(0)
     stream.send_text("b")
     stream.cancel(1)
-    assert kinds(sent(stream)) == ["Cancel", "Cancel"]
+    assert sent(stream) == [
+        Text(stream=1, seq=0, text=""),
+        Cancel(stream=1, seq=1, utterance=0),
+        Text(stream=1, seq=2, text=""),
+        Cancel(stream=1, seq=3, utterance=1),
+    ]
+
+
+def test_a_second_cancel_of_the_same_says_nothing() -> None:
+    stream = stream_of()
+    stream.send_text("a")
+    sent(stream)
+    stream.cancel(0)
+    stream.cancel(0)
+    assert kinds(sent(stream)) == ["Cancel"]
 
 
 def test_the_end_of_input_survives_a_cancel() -> None:
@@ -219,14 +257,23 @@ def test_the_end_of_input_survives_a_cancel() -> None:
     stream.send_text("a")
     stream.finish()
     stream.cancel(0)
-    assert kinds(sent(stream)) == ["Cancel", "StreamEnd"]
+    assert kinds(sent(stream)) == ["Text", "Cancel", "StreamEnd"]
 
 
 @pytest.mark.parametrize("cancelled", [0, 3])
 def test_what_is_said_after_a_cancel_is_another_utterance(cancelled: int) -> None:
     stream = stream_of()
+    stream.send_text("a")
     stream.cancel(cancelled)
-    assert stream.send_text("a") == cancelled + 1
+    assert stream.send_text("b") == 1
+
+
+def test_where_nothing_was_begun_nothing_is_cancelled() -> None:
+    stream = stream_of()
+    stream.cancel(3)
+    assert sent(stream) == []
+    assert stream.send_text("a") == 0
+    assert not stream.is_cancelled(sound(0))
 
 
 def test_a_later_utterance_goes_on_after_a_cancel() -> None:
@@ -245,6 +292,9 @@ def test_an_utterance_has_no_negative_number() -> None:
 
 def test_frames_of_cancelled_utterances_are_left_out() -> None:
     stream = stream_of()
+    for text in ("a", "b"):
+        stream.send_text(text)
+        stream.finalize()
     stream.cancel(1)
     heard: list[Item] = [sound(0, 1), Transcript(seq=1, kind="final", text="a"), sound(2, 2)]
     assert stream.without_cancelled(heard) == heard[1:]

@@ -24,6 +24,7 @@ def test_all_that_recognition_may_ask_for_is_allowed() -> None:
     check_start(
         start(language="en-GB", voice="v", engine="e", hotwords=["Legato"], endpointing=settings)
     )
+    check_start(start(voice="x" * 128, hotwords=["x" * 128] * 1000))
     check_start(start(endpointing=EndpointingSettings(silence=0.1)))
 
 

@@ -3,11 +3,11 @@ import math
 import pytest
 
 from legato.errors import ResumeGap
-from legato.flow.digest import Chain
+from legato.flow.digest import BATCH, Chain
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import Cancel, Finalize, StreamEnd, Text
 from legato.session.lane import RESEND_AFTER, UNNUMBERED, Item
-from legato.session.outbound import DIGEST_BATCH, LEAD, Outbound
+from legato.session.outbound import LEAD, Outbound
 
 RATE_HZ = 8_000
 FRAME_SAMPLES = 800
@@ -319,18 +319,40 @@ def test_the_end_has_the_totals() -> None:
 def test_the_digest_is_over_what_was_sent_once() -> None:
     out, expected = outbound(), Chain()
     out.chain = Chain()
-    payloads = [bytes([number, 0]) for number in range(DIGEST_BATCH + 3)]
+    payloads = [bytes([number, 0]) for number in range(BATCH + 3)]
     out.extend([AudioFrame(payload, UNNUMBERED) for payload in payloads])
     take_all(out)
     out.rewind(0, 0.0)
     take_all(out)
     for payload in payloads:
         expected.update(payload)
-    assert out.digest() == expected.hexdigest()
+    assert out.chain.hexdigest() == expected.hexdigest()
 
 
 def test_where_nobody_asks_there_is_no_digest() -> None:
     out = outbound()
-    out.extend([frame() for _ in range(DIGEST_BATCH)])
-    take_all(out)
-    assert out.digest() is None
+    out.extend([frame(), StreamEnd()])
+    end = take_all(out)[-1]
+    assert isinstance(end, StreamEnd)
+    assert end.digest is None
+
+
+def test_cancelled_frames_are_dropped_when_their_turn_comes() -> None:
+    out = outbound()
+    out.set_rate(0.0, 0.0)
+    out.extend([frame(), Finalize(), frame()])
+    out.cancelled = 0
+    assert out.queued == 3
+    assert out.ready_at(1.0) == 1.0
+    assert take_all(out) == [Finalize(seq=0)]
+    assert (out.queued, out.kept) == (0, 1)
+
+
+def test_what_nobody_acknowledges_counts_as_stalled() -> None:
+    out = Outbound(sample_bytes=2, sample_rate=RATE_HZ, patience=5.0)
+    assert out.stalled_at == math.inf
+    out.push(frame())
+    out.take(1.0)
+    assert out.stalled_at == out.ready_at(2.0) == 6.0
+    out.acknowledge(0, 0, 3.0)
+    assert out.stalled_at == math.inf

@@ -19,6 +19,7 @@ from legato.protocol.messages import (
     Transcript,
 )
 from legato.session.events import (
+    Acknowledged,
     Received,
     SessionFailed,
     StreamFailed,
@@ -356,6 +357,15 @@ def test_a_raw_stream_is_finished_when_its_end_is_sent() -> None:
     assert len(server.take_frames(0.0)) == 2
     assert only(StreamFinished, server.take_events()).stream is stream
     assert stream.state is StreamState.ENDED
+
+
+def test_what_was_sent_to_a_raw_client_is_done_with() -> None:
+    server = new_server()
+    stream = accept(server, start_of(framing="raw"))
+    stream.relay([AudioFrame(PCM, 0), AudioFrame(PCM, 1, sample=SAMPLES)])
+    assert server.take_frames(0.0) == [PCM, PCM]
+    assert server.take_events() == [Acknowledged(stream, 1, None)]
+    assert stream.out.kept_samples == 0
 
 
 def test_a_raw_client_that_only_listens_is_not_idle() -> None:

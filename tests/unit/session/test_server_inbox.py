@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 from legato.errors import (
@@ -6,6 +8,7 @@ from legato.errors import (
     Overloaded,
     RateLimited,
     SessionExpired,
+    SlowConsumer,
     StreamExists,
     TextTooLong,
     UnexpectedMessage,
@@ -17,6 +20,7 @@ from legato.protocol.messages import (
     Cancel,
     Error,
     Finalize,
+    FlowControl,
     Message,
     Resume,
     Stop,
@@ -24,7 +28,9 @@ from legato.protocol.messages import (
     StreamStart,
     StreamStarted,
     Text,
+    Transcript,
 )
+from legato.session.down_lane import ACK_PATIENCE, IGNORED_BYTES
 from legato.session.events import (
     Acknowledged,
     Received,
@@ -40,6 +46,7 @@ from legato.session.server_stream import ServerStream
 from legato.session.states import LinkState, StreamState
 from tests.unit.session.ends import (
     PCM,
+    SAMPLES,
     accept,
     frame_of,
     greeted_server,
@@ -376,13 +383,68 @@ def test_raw_framing_does_not_share_a_connection() -> None:
 
 def test_an_ack_is_told_and_gives_credit() -> None:
     server, stream = running()
-    stream.out.samples.grant(100)
-    hear(server, Ack(stream=1, received_seq=4, played_upto=50, credit_samples=900))
-    assert server.take_events() == [Acknowledged(stream, 4, 50)]
-    assert stream.out.samples.limit == 900
+    stream.out.samples.grant(1000)
+    stream.relay([AudioFrame(PCM, 0), AudioFrame(PCM, 1, sample=SAMPLES)])
+    server.take_frames(0.0)
+    hear(server, Ack(stream=1, received_seq=1, played_upto=50, credit_samples=9000))
+    assert server.take_events() == [Acknowledged(stream, 1, 50)]
+    assert stream.out.samples.limit == 9000
     assert stream.played_upto == 50
-    hear(server, Ack(stream=1, received_seq=4))
+    hear(server, Ack(stream=1, received_seq=1))
     assert stream.played_upto == 50
+
+
+def test_nobody_acknowledges_more_than_was_sent() -> None:
+    server, stream = running()
+    hear(server, FlowControl(rate=0.0), Ack(stream=1, received_seq=2**32 - 1))
+    assert server.take_events() == [Acknowledged(stream, -1, None)]
+    stream.relay([AudioFrame(PCM, 0), Transcript(seq=1, kind="final", text="a")])
+    server.take_frames(0.0)
+    hear(server, Ack(stream=1, received_seq=2**32 - 1))
+    assert server.take_events() == [Acknowledged(stream, -1, None)]
+
+
+def send_much(server: ServerSession, stream: ServerStream, size_bytes: int, now: float) -> None:
+    """Send so much down, in large frames."""
+    stream.out.set_rate(math.inf, now)
+    first, payload = stream.out.next_seq, bytes(60_000)
+    count = size_bytes // len(payload) + 1
+    stream.relay([AudioFrame(payload, first + place) for place in range(count)])
+    while server.take_frames(now):
+        pass
+
+
+def test_a_client_that_was_sent_much_and_acknowledges_nothing_is_told() -> None:
+    server, stream = running()
+    send_much(server, stream, IGNORED_BYTES, 0.0)
+    server.take_events()
+    assert server.next_timer(1.0) == ACK_PATIENCE
+    server.handle_timer(ACK_PATIENCE - 0.1)
+    assert not stream.over
+    server.handle_timer(ACK_PATIENCE)
+    (failed,) = [event for event in server.take_events() if isinstance(event, StreamFailed)]
+    assert failed.error.code == SlowConsumer.code
+    error = only(Error, said(server))
+    assert (error.code, error.stream) == (SlowConsumer.code, 1)
+    assert "ack" in error.message
+
+
+def test_a_client_that_was_sent_little_may_leave_acks_out() -> None:
+    server, stream = running()
+    send_much(server, stream, IGNORED_BYTES // 2, 0.0)
+    server.handle_timer(ACK_PATIENCE)
+    assert not stream.over
+    assert server.next_timer(ACK_PATIENCE) == 2 * ACK_PATIENCE
+
+
+def test_each_acknowledgement_gives_more_patience() -> None:
+    server, stream = running()
+    send_much(server, stream, IGNORED_BYTES + 60_000, 0.0)
+    server.receive(encode(Ack(stream=1, received_seq=0)), 10.0)
+    server.handle_timer(ACK_PATIENCE)
+    assert not stream.over
+    server.handle_timer(10.0 + ACK_PATIENCE)
+    assert stream.over
 
 
 def test_what_a_client_holds_is_kept_no_more() -> None:

@@ -211,3 +211,15 @@ def test_a_pace_is_obeyed() -> None:
     assert said(server) == []
     hear(server, FlowControl(rate=1.0, stream=1))
     assert len(said(server, 1.0)) == 1
+
+
+def test_who_is_not_read_from_is_not_idle() -> None:
+    server = greeted_server()
+    server.reading_paused()
+    server.handle_timer(1_000.0)
+    assert server.take_events() == []
+    assert server.next_timer(1_000.0) == math.inf
+    server.reading_resumed(1_000.0)
+    assert server.next_timer(1_000.0) == 1_090.0
+    server.handle_timer(1_090.0)
+    assert isinstance(failure(server).error, IdleTimeout)

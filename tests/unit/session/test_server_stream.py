@@ -2,6 +2,7 @@ import pytest
 
 from legato.audio import AudioFormat
 from legato.errors import BadAudio, RateLimited, ResumeGap, TextTooLong, UnexpectedMessage
+from legato.flow.digest import Chain
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import (
     Cancel,
@@ -41,6 +42,14 @@ def utterances(items: list[Item]) -> list[int]:
     return [item.utterance for item in items if isinstance(item, AudioFrame)]
 
 
+def down(stream: ServerStream) -> list[int | None]:
+    """Numbers of what is sent now."""
+    numbers = []
+    while (item := stream.out.take(0.0)) is not None:
+        numbers.append(item.seq)
+    return numbers
+
+
 # up
 
 
@@ -69,10 +78,30 @@ def test_text_opens_an_utterance() -> None:
     assert utterances(items) == [1]
 
 
-@pytest.mark.parametrize(("cancelled", "following"), [(0, 1), (4, 5)])
-def test_what_follows_a_cancel_is_another_utterance(cancelled: int, following: int) -> None:
-    items = take(stream_of(), AudioFrame(PCM), Cancel(utterance=cancelled), AudioFrame(PCM))
-    assert utterances(items) == [0, following]
+@pytest.mark.parametrize("cancelled", [0, 4, 2**32 - 1])
+def test_what_follows_a_cancel_is_another_utterance(cancelled: int) -> None:
+    cancel = Cancel(utterance=cancelled)
+    stream = stream_of()
+    items = take(stream, AudioFrame(PCM), cancel, AudioFrame(PCM))
+    assert utterances(items) == [0, 1]
+    assert cancel.utterance == 0
+    stream.relay([AudioFrame(PCM, 0), AudioFrame(PCM, 1, utterance=1)])
+    assert down(stream) == [1]
+
+
+def test_what_has_ended_up_can_be_cancelled_while_it_is_answered() -> None:
+    stream, cancel = stream_of(), Cancel(utterance=7)
+    take(stream, AudioFrame(PCM, last=True), cancel)
+    assert cancel.utterance == 0
+    stream.relay([AudioFrame(PCM, 0), AudioFrame(PCM, 1, utterance=1)])
+    assert down(stream) == [1]
+
+
+def test_what_has_not_begun_is_not_cancelled() -> None:
+    stream = stream_of()
+    take(stream, Cancel(utterance=0), Text(text="a"))
+    stream.relay([AudioFrame(PCM, 0)])
+    assert down(stream) == [0]
 
 
 def test_the_cancel_of_an_older_utterance_leaves_the_present_one() -> None:
@@ -114,6 +143,27 @@ def test_nothing_but_cancel_follows_the_end() -> None:
     take(stream, StreamEnd(), Cancel(utterance=0))
     with pytest.raises(UnexpectedMessage):
         stream.take(2, AudioFrame(PCM), 0.0)
+
+
+def test_the_end_of_the_input_may_tell_what_was_sent() -> None:
+    chain = Chain()
+    for payload in (PCM, PCM[:2]):
+        chain.update(payload)
+    end = StreamEnd(frames=2, samples=SAMPLES + 1, digest=chain.hexdigest())
+    assert take(stream_of(), AudioFrame(PCM), AudioFrame(PCM[:2]), end)[-1] is end
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        (StreamEnd(frames=2), "frames 2, what arrived has 1"),
+        (StreamEnd(samples=0), "samples 0, what arrived has 320"),
+        (StreamEnd(digest="0" * 64), "digest 0000"),
+    ],
+)
+def test_an_end_that_tells_something_else_is_refused(end: StreamEnd, said: str) -> None:
+    with pytest.raises(BadAudio, match=said):
+        take(stream_of(), AudioFrame(PCM), end)
 
 
 def test_audio_beyond_the_credit_is_refused() -> None:
@@ -234,10 +284,10 @@ def test_a_worker_is_relayed_until_its_utterance_is_cancelled() -> None:
     stream = stream_of()
     stream.relay_frame(AudioFrame(PCM, 0))
     stream.relay([AudioFrame(PCM, 1)])
-    take(stream, Cancel(utterance=0))
+    take(stream, Text(text="a"), Cancel(utterance=0))
     stream.relay_frame(AudioFrame(PCM, 2))
     stream.relay_frame(AudioFrame(PCM, 3, utterance=1))
-    assert stream.out.queued == 1
+    assert down(stream) == [3]
 
 
 def test_the_end_that_was_sent_is_known() -> None:
@@ -330,3 +380,17 @@ def test_if_it_cannot_go_on_it_stays_as_it_was() -> None:
         stream.go_on(5, -1, ("one",), 0.0)
     assert stream.state is StreamState.SUSPENDED
     assert stream.number == 1
+
+
+def test_an_ack_that_is_owed_is_owed_once() -> None:
+    stream = stream_of()
+    take(stream, AudioFrame(PCM))
+    take(stream, AudioFrame(PCM))
+    stream.stored(0, 1.0)
+    stream.stored(1, 2.0)
+    assert stream.ack_at == 1.0
+    assert stream.up_place.seq == 1
+
+
+def test_nothing_that_was_not_sent_is_ignored() -> None:
+    assert not stream_of().is_ignored(1_000.0)
