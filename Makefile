@@ -3,20 +3,23 @@
 #   make run              start the server (make run CHINESE=1: with eSpeak NG for Chinese, GPL-3.0)
 #   make test             all tests             make unit    the pure and fast ones
 #   make check            format, lint, types, layers, spelling
-#   make bench            measure               make format  mend what a tool can mend
+#   make bench            measure               make soak    10,000 streams, and what is left of them
+#   make format           mend what a tool can mend
+#   make chaos SEEDS=200  break whole systems at random (FROM=17: from that seed on)
 #   make lock             resolve requirements/ again (UPGRADE=1: take newer versions)
 #   make proto            generate the protobuf modules again
 #   make docs             generate the reference pages of docs/ again
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test unit check bench format lock proto docs cover clean
+.PHONY: help run test unit check bench soak chaos format lock proto docs cover clean
 
 BIN := .venv/bin
 SETUP := scripts/setup.sh
 ARGS ?=
+SEEDS ?= 200
 PYTEST := $(BIN)/python -m pytest
-PEERS := .bench-venv/pipecat-1.14.0
+PEERS := .bench-venv/pipecat-1.14.0-socketio-5.7.0
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -61,13 +64,32 @@ bench:
 	@$(BIN)/python -m tests.needs
 	$(BIN)/legato bench $(or $(ARGS),--docs docs/benchmarks.md)
 
-# pipecat, to be measured against: 500 MB, and nothing of ours depends on it.
+# Each named fault with three seeds, then random schedules; FROM=17 goes on there, without the former.
+chaos:
+	@$(SETUP) dev
+	@$(BIN)/python -m tests.needs
+	$(if $(FROM),,FAULT_SEEDS=3 $(PYTEST) tests/faults $(ARGS))
+	$(BIN)/python -m tests.faults.chaos --seeds $(SEEDS) --from $(or $(FROM),1)
+
+# What is left of 10,000 streams that were started and dropped; some minutes.
+soak:
+	@$(SETUP) dev
+	@$(BIN)/python -m tests.needs
+	$(BIN)/legato bench soak $(ARGS)
+
+# To be measured against: pipecat (500 MB), and what the stack of benchmarks/peers/articles needs.
+# Nothing of ours depends on them. Each comes by itself, so that one that cannot be had costs only
+# its own rows; the mark is set when both are there.
+PEER_INSTALL := .bench-venv/bin/python -m pip install --quiet --disable-pip-version-check
 $(PEERS):
-	@echo "legato: installing pipecat into .bench-venv, to be measured against"
+	@echo "legato: installing pipecat and the articles' stack into .bench-venv, to be measured against"
 	@rm -rf .bench-venv && $(BIN)/python -m venv .bench-venv
-	@.bench-venv/bin/python -m pip install --quiet --disable-pip-version-check \
-		"pipecat-ai[websocket]==1.14.0" uvicorn uvloop httptools && touch $@ || \
-		{ rm -rf .bench-venv; echo "legato: pipecat cannot be installed; its rows will say so"; }
+	@all=1; \
+	$(PEER_INSTALL) "pipecat-ai[websocket]==1.14.0" uvicorn uvloop httptools || \
+		{ all=; echo "legato: pipecat cannot be installed; its rows will say so"; }; \
+	$(PEER_INSTALL) -r benchmarks/peers/articles/requirements.txt || \
+		{ all=; echo "legato: the articles' stack cannot be installed; its rows will say so"; }; \
+	if [ "$$all" ]; then touch $@; fi
 
 lock:
 	@$(SETUP) dev

@@ -134,8 +134,8 @@ class Connection(Shell):
 
     def _on_acknowledged(self, event: Acknowledged, now: float) -> None:
         relay = self._relays.get(event.stream)
-        if relay is not None:
-            relay.acknowledged()
+        if relay is not None and relay.acknowledged():
+            self._streams.acquaint(relay)
 
     def _on_ended(self, event: StreamFinished | StreamFailed | StreamStopped, now: float) -> None:
         self._forget(event.stream, event.error.code if isinstance(event, StreamFailed) else "ok")
@@ -161,16 +161,21 @@ class Connection(Shell):
         now = self._loop.time()
         stream = session.accept(start.stream, engine=choice.engine, voice=choice.voice, now=now)
         self._release(start.stream)
-        if stream is None:
+        if stream is None and not (self._lost and start.framing != "raw"):
             await self._streams.abandon(identity, start.stream_id)
-            return
+        elif stream is None:
+            await self._streams.submit(self._streams.keep(identity, start, choice), choice)
+        else:
+            await self._begin(stream, identity, choice)
+
+    async def _begin(self, stream: ServerStream, identity: Identity, choice: Choice) -> None:
         relay = self._streams.relay(identity, stream, listener=self)
         self._relays[stream] = relay
         self._flush_soon()
         try:
             await self._streams.submit(relay, choice)
         except LegatoError as error:
-            session.fail(stream, error)
+            self._session.fail(stream, error)
             self._flush_soon()
 
     async def _prepare(self, identity: Identity, start: StreamStart) -> Choice | None:

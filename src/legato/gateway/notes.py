@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 
@@ -16,7 +16,8 @@ from legato.protocol.messages import StreamStart
 STREAM: Final = "stream"
 """Name of the note that says whose the stream is; the other two are written with each trim."""
 
-Note = TypeVar("Note", bound=msgspec.Struct)
+KNOWN: Final = "known"
+"""Name of an empty note that stands once the client has shown that it knows of the stream."""
 
 
 class StreamNote(msgspec.Struct, frozen=True, kw_only=True):

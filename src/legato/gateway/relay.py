@@ -79,6 +79,7 @@ class Relay:
         "_down_entry",
         "_down_place",
         "_down_places",
+        "_is_known",
         "_keep_from",
         "_last_place",
         "_loop",
@@ -113,6 +114,7 @@ class Relay:
         self._unstored: Places = deque()
         self._appended = 0
         self._cancels = 0
+        self._is_known = False
         self._unneeded_seq = -1
         self._down_place = DownPlace()
         self._down_entry = 0
@@ -235,9 +237,11 @@ class Relay:
                 trims[Direction.DOWN] = down, note
         return trims
 
-    def acknowledged(self) -> None:
-        """Note that the listener holds more of down than before."""
+    def acknowledged(self) -> bool:
+        """Note that the listener holds more of down; tell whether that is the first time."""
         self._moved(self)
+        known, self._is_known = self._is_known, True
+        return not known
 
     def count_audio(self) -> None:
         """Add to the metrics what was carried since the last time."""

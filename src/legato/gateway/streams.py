@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping
+from contextlib import suppress
 from typing import Final
 
 import msgspec
 
-from legato.bus.base import Bus, Direction, Job, Record, StreamKey
+from legato.bus.base import Bus, Job, Record, StreamKey
 from legato.errors import Draining, ResumeGap, SessionExpired
 from legato.gateway.catalog import Catalog, Choice
 from legato.gateway.custody import Admits, Custody
 from legato.gateway.identity import Identity
-from legato.gateway.notes import StreamNote
+from legato.gateway.notes import KNOWN, StreamNote
 from legato.gateway.relay import Listener, Relay
 from legato.gateway.upkeep import TTL, Upkeep
 from legato.protocol.messages import NO_SEQ, Resume, StreamStart
@@ -92,6 +93,16 @@ class Streams:
         self.adopt(relay, listener)
         return relay
 
+    def keep(self, identity: Identity, start: StreamStart, choice: Choice) -> Relay:
+        """Keep a prepared stream whose client was cut off before it could be accepted."""
+        relay = self._make_relay(
+            StreamKey(identity.tenant, start.stream_id), suspended(start, choice)
+        )
+        relay.follow()
+        self._enter(relay)
+        self.park(relay)
+        return relay
+
     async def submit(self, relay: Relay, choice: Choice) -> None:
         """Have a worker take the stream, unless it was dropped.
 
@@ -155,7 +166,7 @@ class Streams:
 
         def is_unknown(note: StreamNote, notes: Mapping[str, Record]) -> bool:
             same = msgspec.structs.replace(note.start, stream=start.stream) == start
-            return same and Direction.DOWN.value not in notes  # nothing was acknowledged
+            return same and KNOWN not in notes and note.start.framing != "raw"
 
         try:
             return await self._take(key, is_unknown, (token,), NO_SEQ)
@@ -174,10 +185,7 @@ class Streams:
             return here
         if here is not None:
             self._let_go(here)
-        stream = ServerStream(note.start, check_start(note.start))
-        stream.engine, stream.voice = note.engine, note.voice
-        stream.signal(StreamSignal.STARTED)
-        stream.signal(StreamSignal.LOSE)
+        stream = suspended(note.start, Choice(note.engine, note.voice))
         relay = self._make_relay(key, stream, attachment=note.attachment)
         try:
             await relay.revive(received_seq)
@@ -191,6 +199,11 @@ class Streams:
         self._enter(relay)
         self.park(relay)
         return relay
+
+    def acquaint(self, relay: Relay) -> None:
+        """The client knows of the stream: without a token nobody may have it from now on."""
+        if self._bus.is_shared:
+            self.spawn(self._acquaint(relay.key))
 
     def park(self, relay: Relay) -> None:
         """The stream's connection is lost: keep it for the resume window."""
@@ -288,6 +301,10 @@ class Streams:
         elif relay.listener is None:
             self._let_go(relay)
 
+    async def _acquaint(self, key: StreamKey) -> None:
+        with suppress(SessionExpired):  # it may have ended already
+            await self._bus.logs.note(key, KNOWN, b"")
+
     async def _erase(self, key: StreamKey) -> None:
         await self._bus.jobs.withdraw(key)
         await self._bus.logs.delete(key)
@@ -308,6 +325,15 @@ class Streams:
             self._idle.clear()
         else:
             self._idle.set()
+
+
+def suspended(start: StreamStart, choice: Choice) -> ServerStream:
+    """Return a stream that waits for its client."""
+    stream = ServerStream(start, check_start(start))
+    stream.engine, stream.voice = choice.engine, choice.voice
+    stream.signal(StreamSignal.STARTED)
+    stream.signal(StreamSignal.LOSE)
+    return stream
 
 
 def seed_of(start: StreamStart) -> int:

@@ -110,11 +110,16 @@ async def test_a_stream_stopped_before_it_opens_leaves_nothing() -> None:
     assert await gone(gateway)
 
 
-async def test_a_connection_lost_while_a_stream_opens_leaves_nothing() -> None:
-    gateway = await Gateway().open()
+async def test_a_stream_whose_connection_is_lost_while_it_opens_waits_for_its_client() -> None:
+    gateway = await Gateway(resume_window=30.0).open()
     line = await gateway.hello()
     line.say(echo())
     await line.cut()
+    assert not await gone(gateway)
+    line = await gateway.hello()
+    assert (await line.start(echo()))["stream_id"] == "s"
+    await line.cut()
+    await asyncio.sleep(30.0)
     assert await gone(gateway)
 
 
