@@ -83,15 +83,25 @@ def test_a_missed_row_fails_only_when_asked_to() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "names",
-    [["serve", "speak", "cancel"], ["listen.final"], ["echo.latency", "idle.memory"]],
+    [
+        ["serve", "speak", "cancel"],
+        ["listen.final"],
+        ["echo.latency", "idle.memory", "idle.10000"],
+        pytest.param(
+            ["redis.400", "redis.1000", "memory.2000", "websockets"],
+            marks=pytest.mark.requires("redis-server"),
+        ),
+        pytest.param(["soak"], marks=pytest.mark.requires("redis-server")),
+    ],
     ids=lambda names: names[0],
 )
 def test_the_whole_system_is_measured_from_outside(names: list[str]) -> None:
     rows = measured(*names)
     assert rows
-    # On a busy machine the load generator is late, and must say so.
-    late = "the load generator was late"
-    assert [row for row in rows.values() if row["value"] is None and late not in row["note"]] == []
+    # On a busy machine the load generator is late, or others take the cores, and that must be said.
+    busy = ("the load generator was late", "other work took")
+    unknown = [row for row in rows.values() if row["value"] is None]
+    assert [row for row in unknown if not any(word in row["note"] for word in busy)] == []
 
 
 @pytest.mark.slow

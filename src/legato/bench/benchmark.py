@@ -42,6 +42,7 @@ class Benchmark:
         run: Measures.
         timeout: Seconds that it may take.
         served: Whether it starts a server.
+        named_only: Whether it runs only when it is named: it takes too long for the whole.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Benchmark:
     run: Callable[[Setup], Awaitable[Sequence[Row]]]
     timeout: float = 120.0
     served: bool = True
+    named_only: bool = False
 
     def is_meant_by(self, name: str) -> bool:
         """Whether `name` is this benchmark, one of its figures, or the beginning of either."""

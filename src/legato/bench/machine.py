@@ -50,6 +50,23 @@ def _children(pid: int, proc: Path) -> list[int]:
     return found
 
 
+def busy_seconds(proc: Path = PROC) -> float:
+    """Return the CPU time so far of all that runs on the machine, all cores together.
+
+    Raises:
+        OSError: If the system has no /proc.
+    """
+    user, nice, system, _idle, _iowait, irq, softirq, *_ = map(
+        int, (proc / "stat").read_text().split("\n", 1)[0].split()[1:]
+    )
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+
+
+def open_files(pid: int, proc: Path = PROC) -> int:
+    """Return how many descriptors a process has open."""
+    return sum(1 for _ in (proc / str(pid) / "fd").iterdir())
+
+
 def rss_bytes(pid: int, proc: Path = PROC) -> int:
     """Return the resident memory of a process."""
     pages = int((proc / str(pid) / "statm").read_text().split()[1])

@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 START_TIMEOUT = 60.0
 STOP_TIMEOUT = 15.0
@@ -28,7 +29,7 @@ class Running:
 
     Attributes:
         pid: Its process.
-        address: Host and port.
+        address: Host and port; empty if it does not listen.
         ready_after: Seconds from its start until it said that it is ready.
     """
 
@@ -60,12 +61,20 @@ async def legato_server(*flags: str) -> AsyncIterator[Running]:
 
 
 @asynccontextmanager
-async def server(command: Sequence[str], *, ready: bytes) -> AsyncIterator[Running]:
+async def server(
+    command: Sequence[str],
+    *,
+    ready: bytes,
+    listens: bool = True,
+    cwd: Path | None = None,
+) -> AsyncIterator[Running]:
     """Run a server for the length of the block.
 
     Args:
-        command: Program and arguments; it prints its `ws://` address.
+        command: Program and arguments.
         ready: What it prints when it can be used.
+        listens: Whether it prints a `ws://` address.
+        cwd: Where it runs, if not here.
 
     Raises:
         ServerFailed: If it cannot be run, ends, or says nothing in time.
@@ -78,6 +87,7 @@ async def server(command: Sequence[str], *, ready: bytes) -> AsyncIterator[Runni
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
             limit=MAX_LINE_BYTES,
+            cwd=cwd,
         )
     except OSError as error:
         raise ServerFailed(f"{command[0]} cannot be run: {error.strerror}") from error
@@ -87,11 +97,11 @@ async def server(command: Sequence[str], *, ready: bytes) -> AsyncIterator[Runni
         printed = await _read_until(process.stdout, ready)
         took = time.perf_counter() - began
         address = _ADDRESS.search(printed)
-        if ready not in printed or address is None:
+        if ready not in printed or (listens and address is None):
             said = printed.decode(errors="replace").strip()[-2000:] or "nothing"
             raise ServerFailed(f"{' '.join(command)} did not start; it said: {said}")
         drain = asyncio.create_task(_drain(process.stdout))
-        yield Running(process.pid, address[1].decode(), took)
+        yield Running(process.pid, address[1].decode() if address else "", took)
     finally:
         await _end(process)
         if drain is not None:

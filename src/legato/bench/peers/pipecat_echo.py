@@ -7,6 +7,7 @@ Run by the Python of an environment that has `pipecat-ai[websocket]`, uvicorn an
 from __future__ import annotations
 
 import socket
+import sys
 
 import uvicorn
 from fastapi import FastAPI, WebSocket
@@ -20,7 +21,8 @@ from pipecat.transports.websocket.fastapi import FastAPIWebsocketParams, FastAPI
 from pipecat.workers.runner import WorkerRunner
 
 SAMPLE_RATE = 16_000
-CHUNKS_OF_10_MS = 2
+CHUNKS_OF_10_MS = int(sys.argv[1]) if len(sys.argv) > 1 else 2
+"""What one frame of its output holds; the first argument says otherwise."""
 
 app = FastAPI()
 
