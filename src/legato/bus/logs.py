@@ -5,7 +5,7 @@ Everything of a stream lives and dies together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -162,6 +162,9 @@ class Logs(Protocol):
     async def exists(self, key: StreamKey) -> bool:
         """Tell whether the logs are there."""
 
+    async def list(self, tenant: str) -> Set[StreamKey]:
+        """Find a tenant's streams; looks at every key, so not for each call."""
+
     def writer(
         self,
         key: StreamKey,
@@ -271,7 +274,7 @@ class Logs(Protocol):
     async def touch(self, key: StreamKey, *, ttl: float) -> bool:
         """Let the stream live `ttl` seconds from now; False if it is gone."""
 
-    async def delete(self, key: StreamKey) -> int:
+    async def delete(self, key: StreamKey, *, tombstone: bool = True) -> int:
         """Erase both logs and the notes at once; return the entries erased.
 
         A tombstone is left for 300 s, but none where no stream is.

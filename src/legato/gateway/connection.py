@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
-from legato.errors import AuthError, LegatoError, StreamExists
+from legato.errors import AuthError, EpochChanged, LegatoError, SessionExpired, StreamExists
 from legato.gateway.catalog import Choice
 from legato.gateway.identity import Identify, Identity
 from legato.gateway.ports import Socket
@@ -29,6 +29,9 @@ from legato.session.server_stream import ServerStream
 from legato.session.states import LinkState
 from legato.session.stream import Stream
 from legato.telemetry.metrics import STREAMS
+
+GONE: Final = frozenset({EpochChanged.code, SessionExpired.code})
+"""Ends of streams of which the bus has nothing any more."""
 
 
 class Connection(Shell):
@@ -180,11 +183,13 @@ class Connection(Shell):
 
     async def _prepare(self, identity: Identity, start: StreamStart) -> Choice | None:
         """Choose who does a stream; None if it was there, and goes on here now."""
-        token = self._session.resume_token
+        streams, token = self._streams, self._session.resume_token
         try:
-            return await self._streams.prepare(identity, start, token=token)
+            return await streams.prepare(identity, start, token=token)
         except StreamExists:
-            relay = await self._streams.find_unknown(identity, start, token=token)
+            relay = await streams.find_unknown(identity, start, token=token)
+            if relay is None and await streams.clear(identity, start):
+                return await streams.prepare(identity, start, token=token)
             if relay is None:
                 raise
         known, now = relay.stream, self._loop.time()
@@ -242,7 +247,10 @@ class Connection(Shell):
         relay = self._relays.pop(stream, None)
         if relay is not None:
             STREAMS.labels(task=stream.start.task, outcome=outcome).inc()
-            self._streams.drop(relay)
+            if outcome in GONE:
+                self._streams.forget(relay)
+            else:
+                self._streams.drop(relay)
         if self._session.link is LinkState.RAW:
             self._close()
 

@@ -8,14 +8,17 @@ from typing import Final
 
 import msgspec
 
-from legato.bus.base import Logs, Record, StreamKey
-from legato.errors import BusUnavailable, SessionExpired
+from legato.bus.base import NOTE_BYTES, Logs, Record, StreamKey
+from legato.errors import BusUnavailable, MessageTooLarge, SessionExpired
 from legato.gateway.catalog import Choice
 from legato.gateway.notes import STREAM, StreamNote, digest, encode, stream_note
 from legato.protocol.messages import StreamStart
 
 RACES: Final = 5
 """Times that others may take a stream between two commands before that fails."""
+
+ROOM_BYTES: Final = 128
+"""What a stream's note may grow by: a second token and a larger attachment."""
 
 Admits = Callable[[StreamNote, Mapping[str, Record]], bool]
 """Tells from a stream's notes whether it may be taken."""
@@ -36,7 +39,11 @@ class Custody:
         self._logs = logs
 
     def opening(self, start: StreamStart, choice: Choice, token: str) -> Mapping[str, bytes]:
-        """Return the notes of a stream that begins here; `token` resumes it."""
+        """Return the notes of a stream that begins here; `token` resumes it.
+
+        Raises:
+            MessageTooLarge: If its parameters do not fit into a note.
+        """
         note = StreamNote(
             start=start,
             engine=choice.engine,
@@ -45,7 +52,14 @@ class Custody:
             attachment=0,
             tokens=(digest(token),),
         )
-        return {STREAM: encode(note)}
+        encoded = encode(note)
+        # The names of gateways have one length; the attachment and a second token come later.
+        if len(encoded) > NOTE_BYTES - ROOM_BYTES:
+            raise MessageTooLarge(
+                f"a start of {len(encoded)} bytes is above {NOTE_BYTES - ROOM_BYTES}:"
+                " shorten its options"
+            )
+        return {STREAM: encoded}
 
     async def take(
         self, key: StreamKey, admits: Admits, *, tokens: tuple[str, ...]

@@ -19,7 +19,7 @@ from legato.bus.base import (
     Subscription,
 )
 from legato.bus.kept import read_kept
-from legato.errors import BusUnavailable, LegatoError, SessionReplaced
+from legato.errors import BusUnavailable, EpochChanged, LegatoError, SessionReplaced
 from legato.flow.places import DownPlace, Struck
 from legato.gateway.notes import DownNote, UpNote, all_struck, down_note, encode, up_note
 from legato.protocol.faults import error_message
@@ -32,7 +32,10 @@ _UP = AUDIO_SECONDS.labels(direction=Direction.UP.value)
 _DOWN = AUDIO_SECONDS.labels(direction=Direction.DOWN.value)
 
 MAX_STRUCK: Final = 64
-"""Cancels of utterances that have not ended at which up is trimmed no more: a note is small."""
+"""Cancels in a note, above which nothing is trimmed: a note is small."""
+
+UNKNOWN: Final = -1
+"""Number of the next entry of down, or of its next sample, before the first has come."""
 
 Places = deque[tuple[int, int]]
 """Entries of a log by number, and the last `seq` in each."""
@@ -84,6 +87,9 @@ class Relay:
         "_last_place",
         "_loop",
         "_moved",
+        "_next_sample",
+        "_next_seq",
+        "_struck",
         "_taken",
         "_unneeded_seq",
         "_unstored",
@@ -115,10 +121,13 @@ class Relay:
         self._appended = 0
         self._cancels = 0
         self._is_known = False
+        self._struck: tuple[Struck, ...] = ()
         self._unneeded_seq = -1
         self._down_place = DownPlace()
         self._down_entry = 0
         self._last_place = 0
+        self._next_seq = UNKNOWN
+        self._next_sample = UNKNOWN
         self._keep_from = 0
         self._counted = (0, 0)
         self.key = key
@@ -189,7 +198,9 @@ class Relay:
         struck = all_struck(came, went, logged)
         self.stream.restore_down(went.place, struck, received_seq=received_seq, now=now)
         self._down_place = went.place
-        self._cancels = self.stream.cancels
+        self._cancels, self._struck = self.stream.cancels, struck
+        # What came before was counted where it came.
+        self._counted = (self.stream.received_upto, self.stream.out.samples.spent)
 
     def push(self, items: Sequence[AudioFrame | NumberedMessage]) -> None:
         """Write up entries to the log.
@@ -203,7 +214,9 @@ class Relay:
         fresh = stream.cancels - self._cancels
         if fresh:
             self._cancels = stream.cancels
-            entry = [*list(stream.struck)[-fresh:], *entry]
+            struck = list(stream.struck)[-fresh:]
+            self._struck += (*struck,)
+            entry = [*struck, *entry]
         self._writer.append(entry)
         self._appended += 1  # nobody else writes to this log
         self._up_places.append((self._appended, seq))
@@ -219,22 +232,20 @@ class Relay:
         """
         trims = {}
         stream = self.stream
-        self._down_place = stream.take_down_place() or self._down_place
-        struck = tuple(stream.struck)
-        if len(struck) <= MAX_STRUCK:
-            seq = min(self._unneeded_seq, stream.up_place.seq)
-            up = _pass(self._up_places, seq)
+        place = self._down_place = stream.take_down_place() or self._down_place
+        # Up is trimmed first, and tells what was struck behind the place that is stored by then.
+        if len(self._struck) <= MAX_STRUCK:
+            up = _pass(self._up_places, min(self._unneeded_seq, stream.up_place.seq))
             if up:
-                note = encode(UpNote(entry=up, place=stream.up_place, struck=struck))
-                trims[Direction.UP] = up, note
-            down = _pass(self._down_places, self._down_place.seq, before=self._keep_from)
+                note = UpNote(entry=up, place=stream.up_place, struck=self._struck)
+                trims[Direction.UP] = up, encode(note)
+        struck = tuple(one for one in self._struck if one.utterance > place.ended)
+        if len(struck) <= MAX_STRUCK:
+            down = _pass(self._down_places, place.seq, before=self._keep_from)
             if down:
-                note = encode(
-                    DownNote(
-                        entry=down, read=self._down_entry, place=self._down_place, struck=struck
-                    )
-                )
-                trims[Direction.DOWN] = down, note
+                self._struck = struck
+                went = DownNote(entry=down, read=self._down_entry, place=place, struck=struck)
+                trims[Direction.DOWN] = down, encode(went)
         return trims
 
     def acknowledged(self) -> bool:
@@ -257,8 +268,12 @@ class Relay:
             self._down.close()
 
     def _deliver(self, entries: Sequence[Entry]) -> None:
-        for entry in entries:
-            self._take(entry)
+        try:
+            for entry in entries:
+                self._take(entry)
+        except EpochChanged as error:
+            self.close()
+            self._fail_with(error)
         if self.listener is not None:
             self.listener.wake()
 
@@ -283,11 +298,14 @@ class Relay:
         marked = False
         for item in entry.items:
             if isinstance(item, AudioFrame):
+                if item.seq != self._next_seq or item.sample != self._next_sample:
+                    self._check_place(item.seq, item.sample)
                 stream.relay_frame(item)
                 last = item.seq
+                self._next_seq = last + 1
+                self._next_sample = item.sample + len(item.payload) // stream.sample_bytes
             elif isinstance(item, NumberedMessage):
-                stream.relay((item,))
-                last = item.seq or 0
+                last = self._take_message(item)
             elif isinstance(item, Committed):
                 marked = True
                 self._take_mark(item)
@@ -298,6 +316,23 @@ class Relay:
             self._down_places.append((entry.number, last))
         if marked:
             self._keep_from = self._last_place or entry.number
+
+    def _take_message(self, message: NumberedMessage) -> int:
+        seq = message.seq or 0
+        if seq != self._next_seq:
+            self._check_place(seq, self._next_sample)
+        self.stream.relay((message,))
+        self._next_seq = seq + 1
+        return seq
+
+    def _check_place(self, seq: int, sample: int) -> None:
+        """See that what comes follows from what came: a log that lost its tail was written anew.
+
+        Raises:
+            EpochChanged: If it does not.
+        """
+        if self._next_seq not in (UNKNOWN, seq) or self._next_sample not in (UNKNOWN, sample):
+            raise EpochChanged("the bus has lost entries that had been read")
 
     def _take_mark(self, mark: Committed) -> None:
         self.stream.committed(mark.seq, mark.upto, mark.chars, self._loop.time())

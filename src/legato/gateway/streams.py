@@ -10,11 +10,12 @@ from typing import Final
 import msgspec
 
 from legato.bus.base import Bus, Job, Record, StreamKey
-from legato.errors import Draining, ResumeGap, SessionExpired
+from legato.errors import BusUnavailable, Draining, ResumeGap, SessionExpired
+from legato.gateway.admission import Admission
 from legato.gateway.catalog import Catalog, Choice
 from legato.gateway.custody import Admits, Custody
 from legato.gateway.identity import Identity
-from legato.gateway.notes import KNOWN, StreamNote
+from legato.gateway.notes import KNOWN, StreamNote, stream_note
 from legato.gateway.relay import Listener, Relay
 from legato.gateway.upkeep import TTL, Upkeep
 from legato.protocol.messages import NO_SEQ, Resume, StreamStart
@@ -34,16 +35,25 @@ class Streams:
         bus: Where their logs are.
         resume_window: Seconds that a stream outlives its connection.
         catalog: What the workers offer.
+        admission: Refuses what could not be served soon; None lets all in.
 
     Attributes:
         draining: Whether no more streams are opened.
     """
 
-    def __init__(self, bus: Bus, *, resume_window: float, catalog: Catalog) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        *,
+        resume_window: float,
+        catalog: Catalog,
+        admission: Admission | None = None,
+    ) -> None:
         self.draining = False
         self._bus = bus
         self._resume_window = resume_window
         self._catalog = catalog
+        self._admission = admission
         self._custody = Custody(bus.logs)
         self._relays: dict[StreamKey, Relay] = {}
         self._expiries: dict[StreamKey, asyncio.TimerHandle] = {}
@@ -81,8 +91,36 @@ class Streams:
         choice = await self._catalog.choose(start)
         notes = self._custody.opening(start, choice, token)
         key = StreamKey(identity.tenant, start.stream_id)
+        await self._admit(key, start, choice)
         await self._bus.logs.create(key, ttl=TTL, notes=notes)
         return choice
+
+    async def clear(self, identity: Identity, start: StreamStart) -> bool:
+        """Erase what is left of a stream that its client begins anew; False if it may not be.
+
+        Raises:
+            SessionExpired: If it is gone meanwhile.
+        """
+        where = start.continues
+        key = StreamKey(identity.tenant, start.stream_id)
+        known = stream_note(await self._bus.logs.notes(key))
+        if where is None or known is None or not known[0].admits(where.token):
+            return False
+        before = known[0].start.continues
+        if before is not None and before.epoch >= where.epoch:
+            return False
+        if (here := self._relays.get(key)) is not None:
+            self._taken(here)
+        await self._bus.jobs.withdraw(key)
+        await self._bus.logs.delete(key, tombstone=False)
+        return True
+
+    async def _admit(self, key: StreamKey, start: StreamStart, choice: Choice) -> None:
+        """Refuse a new stream that could not be served; one that there was before goes on."""
+        if self._admission is None or start.continues is not None:
+            return
+        if not await self._bus.logs.exists(key):
+            await self._admission.admit(start, choice.engine)
 
     def relay(self, identity: Identity, stream: ServerStream, *, listener: Listener) -> Relay:
         """Relay an accepted stream between its connection and its logs."""
@@ -227,6 +265,10 @@ class Streams:
             self._note_served(1)
         relay.listener = listener
 
+    def forget(self, relay: Relay) -> None:
+        """A stream is gone from the bus: nothing of it is to be erased, and another may begin."""
+        self._let_go(relay)
+
     def drop(self, relay: Relay) -> None:
         """End a stream and erase its data."""
         if self._let_go(relay):
@@ -296,7 +338,11 @@ class Streams:
             self.drop(relay)
 
     async def _drop_own(self, relay: Relay) -> None:
-        if relay.listener is None and await self._custody.has(relay.key):
+        try:
+            own = await self._custody.has(relay.key)
+        except BusUnavailable:  # the bus forgets it by itself when nobody touches it
+            own = False
+        if relay.listener is None and own:
             self.drop(relay)
         elif relay.listener is None:
             self._let_go(relay)

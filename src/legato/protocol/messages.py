@@ -38,6 +38,7 @@ from legato.protocol.fields import (
 from legato.protocol.streams import (
     Ack,
     Cancel,
+    Continuation,
     Finalize,
     Flush,
     Notice,
@@ -64,6 +65,7 @@ __all__ = [
     "Ack",
     "Cancel",
     "ClientMessage",
+    "Continuation",
     "Digest",
     "Draining",
     "EndpointingSettings",

@@ -8,6 +8,7 @@ import msgspec
 
 from legato.protocol.connection import Message
 from legato.protocol.fields import (
+    MAX_NUMBER,
     NO_SEQ,
     Digest,
     EndpointingSettings,
@@ -42,6 +43,31 @@ class NumberedMessage(StreamMessage, kw_only=True):
     seq: Number | None = None
 
 
+class Continuation(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Where a client goes on with a stream whose history the server has lost.
+
+    Numbers begin anew and positions go on. What a client says again begins with `sample` or, in a
+    synthesis, with the text of `utterance`; what it holds already is not sent to it again.
+
+    Attributes:
+        epoch: Incarnation of the history that begins with it, 1 or more.
+        token: That would have resumed the stream; needed where the server still has some of it.
+        utterance: Number of the first utterance that something is said of again.
+        speaking: Whether that had begun with what is not said again.
+        sample: Position in up of the first sample that is said again.
+        utterance_sample: Position in down at which that utterance began.
+        received_upto: Samples of down that the client holds.
+    """
+
+    epoch: Annotated[int, msgspec.Meta(ge=1, le=MAX_NUMBER)]
+    token: str = ""
+    utterance: Number = 0
+    speaking: bool = False
+    sample: Position = 0
+    utterance_sample: Position = 0
+    received_upto: Position = 0
+
+
 class StreamStart(StreamMessage, kw_only=True):
     """Announces a stream; repeated with the same parameters it returns the running one's state.
 
@@ -61,6 +87,7 @@ class StreamStart(StreamMessage, kw_only=True):
         endpointing: When a recognizer ends segments by itself.
         hotwords: Words to favour.
         options: Engine-specific.
+        continues: Where to go on, after `epoch_changed` or a server that knows nothing any more.
     """
 
     stream_id: StreamId
@@ -78,6 +105,7 @@ class StreamStart(StreamMessage, kw_only=True):
     endpointing: EndpointingSettings | None = None
     hotwords: list[str] = msgspec.field(default_factory=list)
     options: dict[str, Any] = msgspec.field(default_factory=dict)
+    continues: Continuation | None = None
 
 
 class StreamStarted(StreamMessage, kw_only=True):

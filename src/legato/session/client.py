@@ -11,7 +11,7 @@ import msgspec
 from legato.errors import (
     BadAudio,
     BusUnavailable,
-    LegatoError,
+    EngineUnavailable,
     Overloaded,
     ResumeGap,
     SequenceGap,
@@ -28,7 +28,6 @@ from legato.protocol.messages import (
     Hello,
     Notice,
     NumberedMessage,
-    Resume,
     Resumed,
     ServerMessage,
     StreamEnd,
@@ -41,7 +40,7 @@ from legato.protocol.messages import (
     Welcome,
 )
 from legato.protocol.messages import Stop as StopMessage
-from legato.session.client_link import ClientLink
+from legato.session.client_requests import GOING, LOST, ClientRequests
 from legato.session.client_stream import ClientStream
 from legato.session.events import (
     Event,
@@ -49,25 +48,24 @@ from legato.session.events import (
     Progressed,
     Received,
     ResumeRefused,
-    StreamFailed,
     StreamFinished,
     StreamOpened,
     StreamRecovered,
 )
 from legato.session.inbound import Verdict
-from legato.session.lane import INF, RESEND_AFTER, Item
+from legato.session.lane import Item
 from legato.session.offer import check_start
-from legato.session.states import LinkSignal, LinkState, StreamSignal, StreamState
+from legato.session.states import LinkState, StreamSignal, StreamState
 from legato.session.stream import seq_of
 
 REMEMBERED: Final = 256
 """Finished streams whose last ack is kept, for a server that missed it."""
 
-PASSING: Final = (DrainingError, Overloaded, BusUnavailable)
-"""Refusals of a resume that another server, or the same one later, may not repeat."""
+PASSING: Final = (DrainingError, Overloaded, BusUnavailable, EngineUnavailable)
+"""Refusals of a stream that goes on which another server, or the same one later, may not repeat."""
 
 
-class ClientSession(ClientLink):
+class ClientSession(ClientRequests):
     """Speaks to one server.
 
     Args:
@@ -80,30 +78,9 @@ class ClientSession(ClientLink):
     """
 
     def __init__(self, hello: Hello, *, reliable: bool = True) -> None:
-        super().__init__(hello)
-        self._reliable = reliable
+        super().__init__(hello, reliable=reliable)
         self._next_number = 1
         self._finished: OrderedDict[int, Ack] = OrderedDict()
-
-    # the link
-
-    def connected(self, now: float) -> None:
-        """A connection is there: say hello, and start what was never started."""
-        self._signal(LinkSignal.CONNECT)
-        self._pulse.begin(now, asking=True)
-        self._send(self._hello)
-        for stream in self.streams.values():
-            if stream.state is StreamState.STARTING:
-                self._ask(stream, now)
-
-    def disconnected(self, now: float) -> None:
-        """The connection is lost; streams wait for the next one."""
-        self._signal(LinkSignal.LOSE)
-        self._frames.clear()
-        for stream in list(self.streams.values()):
-            stream.signal(StreamSignal.LOSE)
-            if stream.token is None:
-                self._start_again(stream, now)
 
     # streams
 
@@ -133,6 +110,7 @@ class ClientSession(ClientLink):
         """End a stream now and have its data deleted; nothing more of it is told."""
         if self.streams.pop(stream.number, None) is None:
             return
+        self._lost.pop(stream, None)
         stream.signal(StreamSignal.END)
         self._events = [event for event in self._events if _stream_of(event) is not stream]
         if self._up:
@@ -160,57 +138,6 @@ class ClientSession(ClientLink):
             return [still for event in events if (still := _without_cancelled(event)) is not None]
         return events
 
-    # asking for streams
-
-    def _ask(self, stream: ClientStream, now: float) -> None:
-        """Ask the server to start or to resume `stream`."""
-        stream.asked_at = now
-        if stream.state is StreamState.RESUMING:
-            self._send(
-                Resume(
-                    stream=stream.number,
-                    stream_id=stream.start.stream_id,
-                    token=stream.token or "",
-                    epoch=stream.epoch,
-                    received_seq=stream.inbound.expected - 1,
-                    sent_seq=stream.out.sent_seq,
-                )
-            )
-        else:
-            self._send(stream.start)
-
-    def _start_again(self, stream: ClientStream, now: float) -> None:
-        """The server never saw the start: it was lost with the connection that carried it."""
-        stream.signal(StreamSignal.RESTART)
-        self._rewind(stream, 0, now)
-        if self._up and not stream.over:
-            stream.token = self._token
-            self._ask(stream, now)
-
-    def _tell_gap(self, stream: ClientStream, now: float) -> None:
-        if stream.state is StreamState.OPEN:
-            stream.signal(StreamSignal.RESUME)
-            self._ask(stream, now)
-
-    def next_timer(self, now: float) -> float:
-        """When `handle_timer` wants to be called, or inf."""
-        wake = super().next_timer(now)
-        if not self._reliable and self._up:
-            for stream in self.streams.values():
-                if stream.asking:
-                    wake = min(wake, stream.asked_at + RESEND_AFTER)
-        return wake
-
-    def _handle_streams(self, now: float) -> None:
-        super()._handle_streams(now)
-        if self._reliable or not self._up:
-            return
-        for stream in self.streams.values():
-            if stream.asked_at == -INF:
-                stream.asked_at = now
-            elif stream.asking and now >= stream.asked_at + RESEND_AFTER:
-                self._ask(stream, now)
-
     # what the server says
 
     def _receive_stream_message(self, message: ServerMessage, now: float) -> None:
@@ -236,6 +163,7 @@ class ClientSession(ClientLink):
         if stream is None:
             return
         stream.signal(StreamSignal.STARTED)
+        self._lost.pop(stream, None)
         stream.epoch = started.epoch
         self._grant(stream, started.credit_samples, started.credit_chars)
         stream.owe_ack(now, at_once=True)
@@ -273,6 +201,7 @@ class ClientSession(ClientLink):
         if stream is None:
             return
         stream.out.acknowledge(ack.received_seq, ack.committed_seq, now)
+        stream.committed(ack.committed_upto)
         self._grant(stream, ack.credit_samples, ack.credit_chars)
         self._tell(Progressed(stream))
 
@@ -290,19 +219,13 @@ class ClientSession(ClientLink):
             self._rewind(stream, error.expected, now)
         elif isinstance(error, SessionExpired) and self._is_untouched(stream):
             self._start_again(stream, now)
-        elif isinstance(error, PASSING) and stream.state is StreamState.RESUMING:
+        elif isinstance(error, LOST) and stream.state in GOING:
+            self._begin_epoch(stream, error, now)
+        elif isinstance(error, PASSING) and self._may_wait(stream):
             stream.signal(StreamSignal.LOSE)
             self._tell(ResumeRefused(stream, error))
         else:
             self._fail(stream, error)
-
-    def _is_untouched(self, stream: ClientStream) -> bool:
-        """Whether nothing came of a stream that was to be resumed, so that it can begin anew."""
-        return (
-            stream.state is StreamState.RESUMING
-            and stream.inbound.expected == 0
-            and stream.out.complete
-        )
 
     def _receive_numbered(self, message: NumberedMessage, now: float) -> None:
         self._take_entry(message.stream, seq_of(message), message, now)
@@ -352,22 +275,6 @@ class ClientSession(ClientLink):
     def _send_pace(self, stream: ClientStream) -> None:
         if stream.pace is not None:
             self._send(FlowControl(rate=stream.pace, stream=stream.number))
-
-    def _rewind(self, stream: ClientStream, seq: int, now: float) -> None:
-        try:
-            stream.out.rewind(seq, now)
-        except ResumeGap as gap:
-            self._fail(stream, gap)
-
-    def _fail(self, stream: ClientStream, error: LegatoError) -> None:
-        stream.signal(StreamSignal.FAIL)
-        self.streams.pop(stream.number, None)
-        if self._up and not error.remote:
-            self._send(StopMessage(stream=stream.number))
-        self._tell(StreamFailed(stream, error))
-
-    def _give_up_on(self, stream: ClientStream, error: LegatoError) -> None:
-        self._fail(stream, error)
 
     _HANDLERS: ClassVar[Mapping[type, Callable[[ClientSession, Any, float], None]]] = {
         StreamStarted: _receive_started,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from typing import Final
+
+import msgspec
 
 from legato.audio import AudioFormat
 from legato.errors import MalformedMessage, MessageTooLarge, UnexpectedMessage
@@ -15,6 +16,7 @@ from legato.protocol.messages import (
     MAX_POSITION,
     Ack,
     Cancel,
+    Continuation,
     Finalize,
     Flush,
     StreamEnd,
@@ -22,8 +24,10 @@ from legato.protocol.messages import (
     Text,
     UtteranceEnd,
 )
+from legato.session.history import History
 from legato.session.inbound import DELIVERED, Verdict
 from legato.session.lane import INF, UNNUMBERED, Item
+from legato.session.openers import Openers, Unsaid
 from legato.session.outbound import Outbound
 from legato.session.states import StreamState
 from legato.session.stream import Stream
@@ -60,6 +64,9 @@ class ClientStream(Stream):
     __slots__ = (
         "_cancelled",
         "_chain",
+        "_ended",
+        "_ended_sample",
+        "_history",
         "_open",
         "_openers",
         "_said_end",
@@ -79,12 +86,7 @@ class ClientStream(Stream):
         *,
         reliable: bool = True,
     ) -> None:
-        out = Outbound(
-            sample_bytes=format.sample_bytes, sample_rate=format.sample_rate, reliable=reliable
-        )
-        super().__init__(start, format, out, reliable=reliable)
-        out.samples.grant(format.samples(EARLY_SECONDS))
-        out.chars.grant(EARLY_CHARS)
+        super().__init__(start, format, _outbound(format, reliable=reliable), reliable=reliable)
         self.utterance = 0
         self.confirmed = False
         self.token: str | None = None
@@ -93,10 +95,13 @@ class ClientStream(Stream):
         self.consumed_upto = 0
         self.asked_at = -INF
         self._open = False
-        self._openers: deque[tuple[int, AudioFrame | Text]] = deque()
+        self._openers = Openers()
         self._cancelled = -1
         self._said_end = False
         self._chain = Chain()
+        self._history = History(format)
+        self._ended = -1
+        self._ended_sample = 0
 
     @property
     def asking(self) -> bool:
@@ -150,20 +155,18 @@ class ClientStream(Stream):
     def flush(self) -> None:
         """Have what is there spoken (or made final); the utterance goes on."""
         if self._open and not self._said_end:
-            self.out.push(Flush(stream=self.number))
+            self._push(Flush(stream=self.number))
 
     def finalize(self) -> None:
         """End the utterance; the next text or audio opens another."""
         if self._open and not self._said_end:
-            self.out.push(Finalize(stream=self.number))
+            self._push(Finalize(stream=self.number))
             self._close_utterance()
 
     def cancel(self, utterance: int, *, played_upto: int | None = None) -> None:
         """Stop an utterance and those before it: nothing of them is delivered after this call.
 
-        What was not sent of them never is, and the word of it waits for nothing else. The server
-        numbers utterances by what it gets: of one that is cancelled before any of it was sent, an
-        empty piece tells that it was there.
+        What was not sent of them never is, and the word of it waits for nothing else.
 
         Args:
             utterance: Its number; one that was not begun counts as the last that was.
@@ -178,8 +181,9 @@ class ClientStream(Stream):
         if utterance <= self._cancelled:
             return
         self._cancelled = utterance
-        self.out.drop(_Unsaid(self.utterance, utterance))
-        *words, last = self._words_of_cancel(utterance)
+        self._history.ended(utterance)
+        self.out.drop(Unsaid(self.utterance, utterance))
+        *words, last = self._openers.words_of_cancel(utterance, self.number)
         assert isinstance(last, Cancel)  # noqa: S101  (narrows the type)
         last.played_upto = played_upto
         for item in (last, *reversed(words)):
@@ -191,7 +195,7 @@ class ClientStream(Stream):
         """Say that no more input comes; the server delivers the rest and ends the stream."""
         if not self._said_end:
             self._said_end = True
-            self.out.push(StreamEnd(stream=self.number))
+            self._push(StreamEnd(stream=self.number))
 
     # what it hears
 
@@ -226,11 +230,65 @@ class ClientStream(Stream):
             if type(item) is AudioFrame:
                 self.received_upto = item.sample + len(item.payload) // self.sample_bytes
                 self._chain.update(item.payload)
-            elif type(item) is UtteranceEnd and item.reason == "cancelled":
-                # Nobody will take what lies before: it must not hold back what comes after.
-                self.received_upto = item.sample
-                self.consumed(item.sample, now)
+            elif type(item) is UtteranceEnd:
+                self._note_end(item, now)
+        if self.start.task == "echo":
+            self._history.done(self.received_upto)
         return items
+
+    def _note_end(self, end: UtteranceEnd, now: float) -> None:
+        self._ended, self._ended_sample = end.utterance, end.sample
+        self._history.ended(end.utterance)
+        if end.reason == "cancelled":
+            # Nobody will take what lies before: it must not hold back what comes after.
+            self.received_upto = end.sample
+            self.consumed(end.sample, now)
+
+    def committed(self, upto: int) -> None:
+        """Note that the server is done with the samples of up before `upto`."""
+        if self.start.task == "recognize":
+            self._history.done(upto)
+
+    def begin_epoch(self, now: float) -> list[Item]:
+        """Begin anew with a server that has lost the history; nothing is lost by that.
+
+        What was said is queued again, as far as what follows from it is not here.
+
+        Returns:
+            What the lost server would have said of utterances that were cancelled.
+        """
+        ends: list[Item] = [
+            UtteranceEnd(utterance=number, reason="cancelled", sample=self.received_upto)
+            for number in range(self._ended + 1, self._cancelled + 1)
+        ]
+        for end in ends:
+            assert isinstance(end, UtteranceEnd)  # noqa: S101  (narrows the type)
+            self._note_end(end, now)
+        sample, said = self._history.again(self.out.samples.spent)
+        self._adopt(sample, said[0][0] if said else self.utterance)
+        self._openers.restore(said)
+        self.out.extend([item for _, item in said])
+        return ends
+
+    def _adopt(self, sample: int, utterance: int) -> None:
+        """Begin a history in which `utterance` is the first, and `sample`."""
+        self.epoch += 1
+        self.start = msgspec.structs.replace(
+            self.start,
+            continues=Continuation(
+                epoch=self.epoch,
+                token=self.token or "",
+                utterance=utterance,
+                speaking=utterance == self._history.passed and utterance > self._ended,
+                sample=sample,
+                utterance_sample=self._ended_sample,
+                received_upto=self.received_upto,
+            ),
+        )
+        self.confirmed = False
+        self.inbound = self._make_inbound()
+        self._chain = Chain()
+        self.out = _outbound(self.format, reliable=self._reliable, sample=sample)
 
     def without_cancelled(self, items: Sequence[Item]) -> list[Item]:
         """Return `items` without the frames of cancelled utterances."""
@@ -253,34 +311,12 @@ class ClientStream(Stream):
     def _say(self, item: AudioFrame | Text) -> None:
         if not self._open:
             self._open = True
-            self._forget_sent_openers()
-            self._openers.append((self.utterance, item))
+            self._openers.note(self.utterance, item)
+        self._push(item)
+
+    def _push(self, item: Item) -> None:
+        self._history.keep(self.utterance, item)
         self.out.push(item)
-
-    def _forget_sent_openers(self) -> None:
-        openers = self._openers
-        while openers and openers[0][1].seq not in _UNSENT:
-            openers.popleft()
-
-    def _words_of_cancel(self, upto: int) -> list[Item]:
-        """Return what tells the server of a cancel, when the unsent of it has left the queue."""
-        self._forget_sent_openers()
-        words: list[Item] = []
-        first = upto + 1
-        for place, (number, opener) in enumerate(self._openers):
-            if number > upto:
-                break
-            first = min(first, number)
-            empty: AudioFrame | Text
-            if type(opener) is AudioFrame:
-                empty = AudioFrame(b"", UNNUMBERED, last=True, utterance=number)
-            else:
-                empty = Text(stream=self.number, text="")
-            self._openers[place] = number, empty
-            words += empty, Cancel(stream=self.number, utterance=number)
-        if first > 0:
-            words.insert(0, Cancel(stream=self.number, utterance=first - 1))
-        return words
 
     def _close_utterance(self) -> None:
         self.utterance += 1
@@ -301,26 +337,12 @@ class ClientStream(Stream):
         )
 
 
-_UNSENT: Final = (None, UNNUMBERED)
-"""Numbers of entries that have none yet."""
-
-
-class _Unsaid:
-    """Tells which queued entries belong to cancelled utterances, asked from the last to the first.
-
-    Text and marks do not say which utterance is theirs; counting back its ends from the one that
-    is being said does.
-    """
-
-    __slots__ = ("_cancelled", "_utterance")
-
-    def __init__(self, utterance: int, cancelled: int) -> None:
-        self._utterance = utterance
-        self._cancelled = cancelled
-
-    def __call__(self, item: Item) -> bool:
-        if type(item) is Cancel:
-            self._utterance = -1  # an older cancel, which the new one includes, and what it ended
-        elif type(item) is Finalize or (type(item) is AudioFrame and item.last):
-            self._utterance -= 1
-        return self._utterance <= self._cancelled and type(item) is not StreamEnd
+def _outbound(format: AudioFormat, *, reliable: bool, sample: int = 0) -> Outbound:  # noqa: A002  (the field's name everywhere)
+    """Return a lane whose first sample is at `sample`, with the credit that holds at first."""
+    out = Outbound(
+        sample_bytes=format.sample_bytes, sample_rate=format.sample_rate, reliable=reliable
+    )
+    out.samples.spent = sample
+    out.samples.grant(sample + format.samples(EARLY_SECONDS))
+    out.chars.grant(EARLY_CHARS)
+    return out

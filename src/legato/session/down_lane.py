@@ -12,7 +12,7 @@ from legato.audio import AudioFormat
 from legato.flow.digest import Chain
 from legato.flow.places import DownPlace, Struck
 from legato.protocol.media import AudioFrame
-from legato.protocol.messages import NumberedMessage, StreamEnd, UtteranceEnd
+from legato.protocol.messages import NO_SEQ, NumberedMessage, StreamEnd, UtteranceEnd
 from legato.session.lane import INF, Item
 from legato.session.outbound import Outbound
 
@@ -73,6 +73,11 @@ class DownLane(Outbound):
                 self.struck.append(Struck(utterance, self.sent_seq))
                 self.cancels += 1
 
+    def begin_at(self, sample: int, utterance: int) -> None:
+        """Let the first sample be at `sample`, and the first utterance `utterance`."""
+        self.samples.spent = sample
+        self._ended = utterance - 1
+
     def take_place(self) -> DownPlace | None:
         """Return the last place that the peer is known to have passed, if that is news."""
         place = None
@@ -89,7 +94,9 @@ class DownLane(Outbound):
         """Go on from where another server left a client that holds what comes up to `received_seq`.
 
         All that the log holds is queued: what the client holds is sent to nobody, so that numbers
-        and digest are as the other server had them. Nothing was sent here before.
+        and digest are as the other server had them. What was sent before a cancel counts as sent,
+        whether the client holds it or not: yet another server will think so too. Nothing was sent
+        here before.
 
         Args:
             place: From which to go on, as stored; what is queued up to there is passed over.
@@ -100,15 +107,16 @@ class DownLane(Outbound):
         Raises:
             ResumeGap: If the client lacks more than is here, or holds what is not.
         """
-        self.chain = self._digest = Chain(place.digest)
-        self.sent_seq, self.next_seq = place.seq, place.seq + 1
-        self.samples.spent, self.frames, self._ended = place.samples, place.frames, place.ended
-        self._replay.forget(place.seq)
-        self.cancelled = -1
+        if place.seq != NO_SEQ:
+            self.chain = self._digest = Chain(place.digest)
+            self.sent_seq, self.next_seq = place.seq, place.seq + 1
+            self.samples.spent, self.frames, self._ended = place.samples, place.frames, place.ended
+            self._replay.forget(place.seq)
         self.set_rate(INF, now)
-        while self._queue and _seq(self._queue[0]) <= received_seq:
-            item = self._queue[0]
-            if _seq(item) <= place.seq or _is_struck(item, struck):
+        upto = max((received_seq, *(one.sent_seq for one in struck)))
+        while self._queue and (seq := _seq(self._queue[0])) <= upto:
+            self.cancelled = _cancelled_by(seq, struck)
+            if seq <= place.seq or self._is_cancelled(self._queue[0]):
                 self._queue.popleft()
             else:
                 self.take(now)
@@ -164,8 +172,6 @@ def _seq(item: Item) -> int:
     return item.seq
 
 
-def _is_struck(item: Item, struck: Sequence[Struck]) -> bool:
-    """Tell whether another server did not send `item`, as it had been cancelled."""
-    if type(item) is not AudioFrame:
-        return False
-    return any(item.utterance <= one.utterance and item.seq > one.sent_seq for one in struck)
+def _cancelled_by(seq: int, struck: Sequence[Struck]) -> int:
+    """Return the last utterance that was cancelled when entry `seq` had its turn, or -1."""
+    return max((one.utterance for one in struck if one.sent_seq < seq), default=-1)

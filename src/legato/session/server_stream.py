@@ -18,6 +18,7 @@ from legato.protocol.messages import (
     MAX_MESSAGE_BYTES,
     NO_SEQ,
     Ack,
+    Continuation,
     StreamEnd,
     StreamStart,
     StreamStarted,
@@ -99,6 +100,8 @@ class ServerStream(Stream):
         self.acquainted = False
         self._intake = Intake(format, self._down.cancel)
         self._unstored: deque[tuple[UpPlace, bool, int]] = deque()
+        if start.continues is not None:
+            self._continue(start.continues)
 
     @property
     def end(self) -> StreamEnd | None:
@@ -162,9 +165,12 @@ class ServerStream(Stream):
             now: Monotonic seconds.
         """
         inbound = self.inbound
-        inbound.expected = place.seq + 1
-        self.up_place = place
-        self._intake.restore(place)
+        if place.seq != NO_SEQ:
+            inbound.expected = place.seq + 1
+            self.up_place = place
+            self._intake.restore(place)
+            self.received_upto = self.samples.received = place.upto
+            self.chars.received = place.chars
         for item in items:
             inbound.accept(inbound.expected, item)
         self._take_in()
@@ -310,6 +316,15 @@ class ServerStream(Stream):
         )
 
     # details
+
+    def _continue(self, where: Continuation) -> None:
+        """Begin where a client goes on that another server has lost."""
+        self.epoch = where.epoch
+        self.up_place = UpPlace(NO_SEQ, where.sample, 0, where.utterance, where.speaking)
+        self._intake.restore(self.up_place)
+        self.received_upto = self.samples.received = where.sample
+        self.samples.consume(where.sample)
+        self._down.begin_at(where.received_upto, where.utterance)
 
     def _make_ack(self) -> Ack:
         return Ack(

@@ -85,6 +85,7 @@ STREAM: Final[Mapping[tuple[StreamState, StreamSignal], StreamState]] = MappingP
         (StreamState.OPEN, StreamSignal.LOSE): StreamState.SUSPENDED,
         (StreamState.OPEN, StreamSignal.RESUME): StreamState.RESUMING,
         (StreamState.OPEN, StreamSignal.RESUMED): StreamState.OPEN,
+        (StreamState.OPEN, StreamSignal.RESTART): StreamState.STARTING,
         (StreamState.OPEN, StreamSignal.END): StreamState.ENDED,
         (StreamState.OPEN, StreamSignal.FAIL): StreamState.FAILED,
         (StreamState.SUSPENDED, StreamSignal.LOSE): StreamState.SUSPENDED,

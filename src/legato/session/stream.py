@@ -86,12 +86,15 @@ class Stream(ABC):
         self.sending = True
         self.epoch = 0
         self.out = out
-        self.inbound = Inbound(reorder=0 if reliable else REORDER_ENTRIES)
         self.received_upto = 0
         self.ack_at = INF
         self.give_up_at = INF
         self._reliable = reliable
+        self.inbound = self._make_inbound()
         self._last_ack = -INF
+
+    def _make_inbound(self) -> Inbound:
+        return Inbound(reorder=0 if self._reliable else REORDER_ENTRIES)
 
     def signal(self, signal: StreamSignal) -> None:
         """Move on by the table.

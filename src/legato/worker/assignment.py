@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import Final
+from typing import Final, Protocol
 
 from legato.audio import AudioFormat
 from legato.bus.base import Claim, Direction, Logs, LogWriter
@@ -28,15 +28,32 @@ from legato.worker.recognition import Recognition
 from legato.worker.routing import Router
 from legato.worker.service import trace_of
 from legato.worker.synthesis import Synthesis
-from legato.worker.takeover import Standing, read_standing
+from legato.worker.takeover import GivenBack, Standing, first_standing, read_standing
 
 GONE: Final = (SessionExpired, SessionReplaced)
 """The stream was deleted, or is another worker's now: there is nobody to tell."""
+
+RELEASED: Final = "released"
+"""Outcome of a job that is to be given back."""
 
 PATIENCE: Final = 4
 """Deaths of its engine that a stream survives as a bystander, for one that it is suspected of."""
 
 log = logger("legato.worker.assignment")
+
+
+class Work(Protocol):
+    """What does a job."""
+
+    async def run(self) -> None:
+        """Work to the end.
+
+        Raises:
+            GivenBack: If it was left before.
+        """
+
+    def leave(self) -> None:
+        """Have `run` end as soon as another worker can go on."""
 
 
 class Assignment:
@@ -68,18 +85,35 @@ class Assignment:
         self._router = router
         self._recognizer = recognizer
         self._clock = clock
+        self._leaving = False
+        self._current: Work | None = None
         self._log = log.bind(
             tenant=claim.job.key.tenant, stream=claim.job.key.stream_id, engine=claim.job.engine
         )
 
+    def leave(self) -> None:
+        """Give the job back as soon as another worker can go on with nothing to say again.
+
+        A recognition is left at its last final, a synthesis between two utterances.
+        """
+        self._leaving = True
+        if self._current is not None:
+            self._current.leave()
+
     async def run(self) -> str:
-        """Work until the job is done or has failed; return `ok`, `gone` or the error's code."""
+        """Work until the job is done or has failed.
+
+        Returns:
+            `ok`, `gone`, `released` after `leave`, or the error's code.
+        """
         writer = self._logs.writer(self._job.key, Direction.DOWN, fence=self._claim.fence)
         try:
             await self._work(writer)
             await writer.settle()  # a job that is finished is never delivered again
         except GONE:
             return "gone"
+        except GivenBack:
+            return RELEASED
         except BusUnavailable:
             return BusUnavailable.code
         except LegatoError as error:
@@ -97,31 +131,49 @@ class Assignment:
             )
         audio = AudioFormat(self._job.start.sample_rate, self._job.start.channels)
         # Also a first delivery may be of a stream that another worker began and gave back.
-        standing = await read_standing(self._logs, self._job.key, audio.sample_bytes)
+        standing = await read_standing(
+            self._logs,
+            self._job.key,
+            audio.sample_bytes,
+            first=lambda: first_standing(self._job.start),
+        )
         limit, suspected = self._config.max_redos + 1, 0
+        begun = standing.is_open or self._claim.deliveries > 1
+        news = "another worker goes on with the stream" if begun else ""
         for attempt in range(limit * PATIENCE):
             if standing.over:
                 return
             try:
-                await self._attempt(writer, standing, audio, redo=bool(attempt))
+                await self._attempt(writer, standing, audio, news=news)
                 return
             except EngineLost as lost:
                 self._log.warning("engine lost, the stream goes on elsewhere", attempt=attempt)
+                news = "the engine is being replaced"
                 suspected += not lost.bystander
                 if suspected == limit:
                     break
         raise EngineFailed(f"{self._job.engine} died {attempt + 1} times. {EngineFailed.advice}")
 
     def _attempt(
-        self, writer: LogWriter, standing: Standing, audio: AudioFormat, *, redo: bool
+        self, writer: LogWriter, standing: Standing, audio: AudioFormat, *, news: str
     ) -> Coroutine[None, None, None]:
+        if self._job.start.task == "echo":
+            if news:
+                writer.append([Notice(kind="recovering", message=news), Notice(kind="restored")])
+            work: Work = Echo(self._job, logs=self._logs, writer=writer, standing=standing)
+        else:
+            frame_ms = self._job.start.frame_ms
+            down = DownLog(writer, audio=audio, frame_ms=frame_ms, standing=standing)
+            if news:
+                down.recovering(news, idle=not standing.is_open)
+            work = self._engine_work(down, standing)
+        self._current = work
+        if self._leaving:
+            work.leave()
+        return work.run()
+
+    def _engine_work(self, down: DownLog, standing: Standing) -> Work:
         job, logs, clock = self._job, self._logs, self._clock
-        if job.start.task == "echo":
-            return Echo(job, logs=logs, writer=writer, standing=standing).run()
-        down = DownLog(writer, audio=audio, frame_ms=job.start.frame_ms, standing=standing)
-        if redo:
-            down.notice(Notice(kind="recovering", message="the engine is being replaced"))
-            down.write()
         if job.start.task == "synthesize":
             return Synthesis(
                 job,
@@ -131,7 +183,7 @@ class Assignment:
                 router=self._router,
                 config=self._config,
                 clock=clock,
-            ).run()
+            )
         if self._recognizer is None:
             raise UnexpectedMessage(f"{job.engine} cannot {job.start.task}")
         return Recognition(
@@ -142,7 +194,7 @@ class Assignment:
             pool=self._recognizer,
             idle_release=self._config.idle_release,
             clock=clock,
-        ).run()
+        )
 
     def _fail(self, writer: LogWriter, error: LegatoError) -> str:
         """Say the stream's last word."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from legato.bus.base import Committed, Direction, Item, Logs, StreamKey
+from legato.bus.base import Committed, Direction, Item, Logs, Restart, StreamKey
 from legato.errors import ResumeGap
 from legato.protocol.media import AudioFrame
-from legato.protocol.messages import Error, StreamEnd, Transcript, UtteranceEnd
+from legato.protocol.messages import Error, StreamEnd, StreamStart, Transcript, UtteranceEnd
+
+
+class GivenBack(Exception):
+    """This worker stops here, of its own will, and another can go on."""
 
 
 @dataclass(slots=True)
@@ -39,6 +44,11 @@ class Standing:
         """First up entry that is not done with."""
         return self.committed.trim_seq + 1
 
+    @property
+    def is_open(self) -> bool:
+        """Whether an utterance has begun that has not ended."""
+        return self.committed.restart is not None or self.sounding or self.entries_since > 0
+
     def note(self, item: Item, sample_bytes: int) -> None:
         """Take account of the next item of the log."""
         self.entries_since += isinstance(item, AudioFrame | Transcript | UtteranceEnd)
@@ -66,13 +76,36 @@ class Standing:
                 pass
 
 
-async def read_standing(logs: Logs, key: StreamKey, sample_bytes: int) -> Standing:
+def first_standing(start: StreamStart) -> Standing:
+    """Return where a stream stands that nobody has worked on in this epoch."""
+    where = start.continues
+    if where is None:
+        return Standing()
+    said = where.received_upto - where.utterance_sample
+    restart: Restart | None = Restart(0, where.utterance, samples=max(0, said))
+    upto = where.sample
+    if start.task == "synthesize":
+        upto = 0
+    elif start.task == "recognize":
+        restart = Restart(0, where.utterance) if where.speaking else None
+    return Standing(
+        sample=where.received_upto,
+        utterance=where.utterance,
+        sounding=said > 0,
+        committed=Committed(-1, upto=upto, restart=restart),
+    )
+
+
+async def read_standing(
+    logs: Logs, key: StreamKey, sample_bytes: int, *, first: Callable[[], Standing] = Standing
+) -> Standing:
     """Read where a stream stands; the writer must be settled, so that nobody else writes.
 
     Args:
         logs: Of the bus.
         key: The stream.
         sample_bytes: Bytes of a sample over all channels.
+        first: Returns where it stood before anybody worked on it.
 
     Raises:
         SessionExpired: If the log is gone.
@@ -81,7 +114,7 @@ async def read_standing(logs: Logs, key: StreamKey, sample_bytes: int) -> Standi
     after = 0
     while True:
         try:
-            return await _read_standing(logs, key, sample_bytes, after)
+            return await _read_standing(logs, key, sample_bytes, after, first())
         except ResumeGap as gap:
             # Trimming goes on meanwhile, each time at most to the last mark.
             if gap.missing is None or gap.missing[1] <= after + 1:
@@ -89,9 +122,10 @@ async def read_standing(logs: Logs, key: StreamKey, sample_bytes: int) -> Standi
             after = gap.missing[1] - 1
 
 
-async def _read_standing(logs: Logs, key: StreamKey, sample_bytes: int, after: int) -> Standing:
+async def _read_standing(
+    logs: Logs, key: StreamKey, sample_bytes: int, after: int, standing: Standing
+) -> Standing:
     """Read all entries above `after`, the last that is known to be trimmed."""
-    standing = Standing()
     lacking = after > 0
     while True:
         entries = await logs.read(key, Direction.DOWN, after=after)

@@ -62,3 +62,15 @@ def test_many_payloads_give_what_each_alone_would() -> None:
         expected = sha256(expected + bytes([number])).digest()
 
     assert chain.digest == expected
+
+
+def test_a_digest_is_settled_until_a_payload_is_not_in_it() -> None:
+    chain, settled = Chain(), []
+    for _ in range(BATCH):
+        settled.append(chain.is_settled)
+        chain.update(b"a")
+    assert settled == [True] + [False] * (BATCH - 1)
+    assert chain.is_settled
+    chain.update(b"a")
+    chain.hexdigest()
+    assert chain.is_settled

@@ -80,3 +80,21 @@ def test_it_knows_whether_something_may_be_missing() -> None:
     replay.receive(0)
     seen.append(replay.unreceived)
     assert seen == [False, True, False]
+
+
+def test_what_was_never_here_can_be_known_to_have_arrived() -> None:
+    replay = replay_of()
+    replay.forget(4)
+    assert (replay.received, replay.complete) == (4, False)
+    replay.keep(5, "item 5", 10)
+    assert replay.since(5) == ["item 5"]
+    with pytest.raises(ResumeGap) as caught:
+        replay.since(3)
+    assert caught.value.missing == (3, 5)
+
+
+def test_before_the_first_item_nothing_is_forgotten() -> None:
+    replay = replay_of()
+    replay.forget(-1)
+    assert replay.complete
+    assert replay.since(0) == []

@@ -198,21 +198,30 @@ async def test_a_record_of_another_version_is_passed_over(caplog: pytest.LogCapt
     assert "cannot be read" in caplog.text
 
 
+LOADING = "engines are loading"
+NONE = "no engine can be used"
+
+
 @pytest.mark.parametrize(
-    ("records", "ready"),
+    ("records", "fault"),
     [
-        ([], False),
-        ([HIBARI, MOONSHINE], True),
-        ([loading(HIBARI), MOONSHINE, TONE], False),
-        ([HIBARI, loading(MOONSHINE), TONE], False),
-        ([HIBARI, MOONSHINE, loading(ESPEAK)], True),
-        ([missing(HIBARI), missing(MOONSHINE), TONE], True),
-        ([missing(HIBARI), missing(MOONSHINE)], False),
-        ([TONE], True),
-        ([loading(TONE)], False),
+        ([], LOADING),
+        ([HIBARI, MOONSHINE], None),
+        ([loading(HIBARI), MOONSHINE, TONE], LOADING),
+        ([HIBARI, loading(MOONSHINE), TONE], LOADING),
+        ([HIBARI, MOONSHINE, loading(ESPEAK)], None),
+        ([HIBARI, missing(MOONSHINE)], None),
+        ([missing(HIBARI), missing(MOONSHINE), TONE], NONE),
+        ([missing(HIBARI), missing(MOONSHINE), loading(TONE)], NONE),
+        ([missing(HIBARI), missing(MOONSHINE)], NONE),
+        ([TONE], None),
+        ([loading(TONE)], LOADING),
+        ([missing(TONE)], NONE),
     ],
 )
-async def test_ready_is_when_no_default_loads(records: list[EngineRecord], ready: bool) -> None:
+async def test_ready_is_when_an_engine_is_that_is_chosen_by_itself(
+    records: list[EngineRecord], fault: str | None
+) -> None:
     scene = Scene()
     await offer(scene.bus, *records)
-    assert await scene.catalog.is_ready() is ready
+    assert await scene.catalog.fault() == fault

@@ -1,5 +1,6 @@
 import asyncio
 import math
+from collections.abc import Sequence
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -10,9 +11,17 @@ from legato.errors import SessionExpired
 from legato.flow.digest import Chain
 from legato.flow.places import DownPlace, UpPlace
 from legato.gateway.notes import DownNote, UpNote, down_note, up_note
-from legato.gateway.relay import Relay
+from legato.gateway.relay import MAX_STRUCK, Relay
 from legato.protocol.media import AudioFrame
-from legato.protocol.messages import Error, Notice, Text, Transcript, UtteranceEnd
+from legato.protocol.messages import (
+    Cancel,
+    Error,
+    Notice,
+    NumberedMessage,
+    Text,
+    Transcript,
+    UtteranceEnd,
+)
 from legato.session.server_stream import ServerStream
 from legato.telemetry.metrics import REGISTRY
 from tests.unit.gateway.stage import FORMAT, FRAME, Job, echo
@@ -62,7 +71,7 @@ class Scene:
     def _note_moved(self, relay: Relay) -> None:
         self.moved += 1
 
-    def push(self, items: list[AudioFrame | Text]) -> None:
+    def push(self, items: Sequence[AudioFrame | NumberedMessage]) -> None:
         """Take entries from a client, and write them to the log."""
         for item in items:
             self.stream.take(item.seq, item, 0.0)
@@ -250,3 +259,21 @@ async def test_audio_is_counted_in_seconds_each_way() -> None:
     scene.relay.count_audio()
     after = [seconds(REGISTRY, direction) for direction in ("up", "down")]
     assert [b - a for a, b in zip(before, after, strict=True)] == pytest.approx([2.0, 1.0])
+
+
+async def test_more_cancels_than_a_note_holds_wait_for_their_ends() -> None:
+    scene = await Scene().open()
+    count = MAX_STRUCK + 1
+    for number in range(count):
+        cancel = Cancel(stream=1, seq=2 * number + 1, utterance=number)
+        scene.push([Text(stream=1, seq=2 * number, text="a"), cancel])
+    scene.job.write(Committed(2 * count - 1))
+    await turn()
+    assert scene.trims() == {}
+    for number in range(count):
+        scene.job.write(UtteranceEnd(seq=number, utterance=number, reason="cancelled"))
+    scene.job.write(Committed(2 * count - 1))
+    await turn()
+    scene.acknowledge(count - 1)
+    assert scene.trims() == {Direction.DOWN: count}
+    assert scene.trims() == {Direction.UP: count}

@@ -1,11 +1,15 @@
 import math
 
+import pytest
+
 from legato.audio import AudioFormat
-from legato.flow.digest import Chain
+from legato.errors import ResumeGap
+from legato.flow.digest import BATCH, Chain
+from legato.flow.places import DownPlace, Struck
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import StreamEnd, Transcript, UtteranceEnd
 from legato.session.down_lane import ACK_PATIENCE, IGNORED_BYTES, DownLane
-from legato.session.lane import Item
+from legato.session.lane import INF, Item
 
 
 def lane() -> DownLane:
@@ -140,3 +144,185 @@ def test_who_was_sent_little_does_not() -> None:
     take_all(down)
     assert not down.is_ignored(ACK_PATIENCE)
     assert down.stalled_at == 2 * ACK_PATIENCE
+
+
+# a cancel waits for the log
+
+
+def test_the_end_of_a_cancelled_utterance_waits_until_the_cancel_is_stored() -> None:
+    down = lane()
+    down.relay([sound(0), sound(1), end(2), sound(3, utterance=1)])
+    down.take(0.0)
+    down.cancel(0)
+    assert take_all(down) == []
+    assert down.queued == 2
+    assert down.ready_at(0.0) == ACK_PATIENCE
+    down.stored_cancels = down.cancels
+    assert down.ready_at(0.0) == 0.0
+    assert [item.seq for item in take_all(down)] == [2, 3]
+
+
+def test_nothing_else_waits_for_a_cancel() -> None:
+    down = lane()
+    down.relay([end(0), sound(1, utterance=1), end(2, utterance=1)])
+    take_all(down)
+    down.relay([sound(3, utterance=2), end(4, utterance=3)])
+    down.cancel(2)
+    assert [item.seq for item in take_all(down)] == [4]
+
+
+def test_what_a_cancel_struck_is_known_until_the_end_has_passed() -> None:
+    down = lane()
+    down.relay([sound(0), sound(1), end(2)])
+    down.take(0.0)
+    cancel(down, 0)
+    assert list(down.struck) == [Struck(0, 0)]
+    take_all(down)
+    down.acknowledge(0, -1, 0.0)
+    assert down.take_place() is None  # the digest was not known there
+    assert list(down.struck) == [Struck(0, 0)]
+    down.acknowledge(2, -1, 0.0)
+    place = down.take_place()
+    assert place is not None
+    assert (place.seq, place.ended) == (2, 0)
+    assert list(down.struck) == []
+
+
+def test_a_cancel_of_what_has_ended_strikes_nothing() -> None:
+    down = lane()
+    down.relay([sound(0), end(1)])
+    take_all(down)
+    down.cancel(0)
+    assert (down.cancels, list(down.struck)) == (0, [])
+
+
+# places
+
+
+def test_a_place_is_news_once_and_never_before_the_client_has_passed_it() -> None:
+    down = lane()
+    down.set_rate(INF, 0.0)
+    down.relay([sound(seq) for seq in range(BATCH + 2)])
+    take_all(down)
+    down.acknowledge(BATCH - 2, -1, 0.0)
+    assert down.take_place() is None
+    down.acknowledge(BATCH + 1, -1, 0.0)
+    chain = Chain()
+    for seq in range(BATCH):
+        chain.update(bytes([seq, 0]))
+    assert down.take_place() == DownPlace(BATCH - 1, BATCH, BATCH, chain.digest, -1)
+    assert down.take_place() is None
+
+
+# from another server
+
+
+def log() -> list[Item]:
+    """Two utterances and the end."""
+    first: list[Item] = [sound(0), sound(1), sound(2), end(3)]
+    return [*first, sound(4, 1), sound(5, 1), end(6, 1), StreamEnd(seq=7)]
+
+
+def chain_over(*seqs: int) -> Chain:
+    chain = Chain()
+    for seq in seqs:
+        chain.update(bytes([seq, 0]))
+    return chain
+
+
+def restored(
+    received_seq: int, *struck: Struck, place: DownPlace | None = None, trimmed: int = -1
+) -> DownLane:
+    down = lane()
+    down.relay([item for item in log() if (item.seq or 0) > trimmed])
+    down.restore(place or DownPlace(), struck, received_seq=received_seq, now=0.0)
+    return down
+
+
+def last_of(items: list[Item]) -> StreamEnd:
+    last = items[-1]
+    assert isinstance(last, StreamEnd)
+    return last
+
+
+@pytest.mark.parametrize("received_seq", range(-1, 7))
+def test_wherever_the_client_was_left_the_rest_follows(received_seq: int) -> None:
+    taken = take_all(restored(received_seq))
+    assert [item.seq for item in taken] == list(range(received_seq + 1, 8))
+    last = last_of(taken)
+    assert (last.frames, last.samples) == (5, 6)
+    assert last.digest == chain_over(0, 1, 2, 4, 5).hexdigest()
+
+
+def test_who_holds_all_is_sent_nothing_and_may_say_so() -> None:
+    down = restored(7)
+    assert take_all(down) == []
+    assert down.end is not None
+    assert down.end.digest == chain_over(0, 1, 2, 4, 5).hexdigest()
+
+
+@pytest.mark.parametrize("trimmed", range(-1, 3))
+def test_what_is_passed_over_may_have_been_trimmed(trimmed: int) -> None:
+    place = DownPlace(2, 3, 3, chain_over(0, 1, 2).digest)
+    taken = take_all(restored(3, place=place, trimmed=trimmed))
+    assert [item.seq for item in taken] == [4, 5, 6, 7]
+    assert last_of(taken).digest == chain_over(0, 1, 2, 4, 5).hexdigest()
+
+
+def test_who_lacks_what_is_passed_over_cannot_go_on() -> None:
+    with pytest.raises(ResumeGap):
+        restored(1, place=DownPlace(2, 3, 3, chain_over(0, 1, 2).digest))
+
+
+def test_who_holds_what_is_not_here_cannot_go_on() -> None:
+    with pytest.raises(ResumeGap):
+        restored(8)
+
+
+@pytest.mark.parametrize("received_seq", [0, 3, 4, 6])
+def test_what_was_struck_counts_for_nothing(received_seq: int) -> None:
+    taken = take_all(restored(received_seq, Struck(0, 0)))
+    wanted = [seq for seq in (0, 3, 4, 5, 6, 7) if seq > received_seq]
+    assert [item.seq for item in taken] == wanted
+    assert last_of(taken).digest == chain_over(0, 4, 5).hexdigest()
+    for item in taken:
+        if isinstance(item, UtteranceEnd) and item.utterance == 0:
+            assert (item.reason, item.sent_seq) == ("cancelled", 0)
+
+
+def test_what_was_sent_before_a_cancel_is_sent_to_a_client_that_lacks_it() -> None:
+    down = restored(0, Struck(0, 1))
+    taken = take_all(down)
+    assert [item.seq for item in taken] == [1, 3, 4, 5, 6, 7]
+    assert isinstance(taken[1], UtteranceEnd)
+    assert taken[1].sent_seq == 1
+    # Yet another server counts the same.
+    again = take_all(restored(3, *down.struck or (Struck(0, 1),)))
+    assert last_of(again).digest == last_of(taken).digest
+
+
+def test_an_end_that_is_sent_again_tells_what_its_own_cancel_struck() -> None:
+    taken = take_all(restored(0, Struck(0, 0), Struck(1, 4)))
+    assert [item.seq for item in taken] == [3, 4, 6, 7]
+    ends = [item for item in taken if isinstance(item, UtteranceEnd)]
+    assert [(item.reason, item.sent_seq) for item in ends] == [("cancelled", 0), ("cancelled", 4)]
+
+
+def test_an_end_before_the_cancel_stays_what_it_was() -> None:
+    taken = take_all(restored(2, Struck(1, 4)))
+    assert isinstance(taken[0], UtteranceEnd)
+    assert (taken[0].seq, taken[0].reason) == (3, "done")
+    assert [item.seq for item in taken] == [3, 4, 6, 7]
+
+
+def test_a_restored_lane_is_paced_again_and_cancels_on() -> None:
+    down = lane()
+    down.relay([AudioFrame(bytes(32_000), seq, sample=16_000 * seq) for seq in range(10)])
+    down.restore(DownPlace(), [], received_seq=4, now=0.0)
+    assert [item.seq for item in take_all(down)] == [5, 6]  # 2 s ahead at the most
+    cancel(down, 0)
+    assert list(down.struck) == [Struck(0, 6)]
+    down.relay([end(10)])
+    (ended,) = take_all(down)
+    assert isinstance(ended, UtteranceEnd)
+    assert ended.sent_seq == 6

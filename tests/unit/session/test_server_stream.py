@@ -3,6 +3,7 @@ import pytest
 from legato.audio import AudioFormat
 from legato.errors import BadAudio, RateLimited, ResumeGap, TextTooLong, UnexpectedMessage
 from legato.flow.digest import Chain
+from legato.flow.places import DownPlace, Struck, UpPlace
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import (
     Cancel,
@@ -394,3 +395,60 @@ def test_an_ack_that_is_owed_is_owed_once() -> None:
 
 def test_nothing_that_was_not_sent_is_ignored() -> None:
     assert not stream_of().is_ignored(1_000.0)
+
+
+# from another server
+
+
+def test_up_goes_on_behind_what_the_log_holds() -> None:
+    stream = stream_of()
+    behind: list[Item] = [AudioFrame(PCM, 5), Text(seq=6, text="ab"), AudioFrame(PCM, 7)]
+    stream.restore_up(UpPlace(4, 1000, 10, 2, True), behind, 3.0)
+    assert stream.take_for_log() == []
+    assert stream.up_place == UpPlace(7, 1000 + 2 * SAMPLES, 12, 2, True)
+    assert stream.take_ack(3.0).received_seq == 7
+    (frame,) = take(stream, AudioFrame(PCM))
+    assert isinstance(frame, AudioFrame)
+    assert (frame.sample, frame.utterance) == (1000 + 2 * SAMPLES, 2)
+
+
+def test_with_nothing_behind_it_the_place_is_where_up_stands() -> None:
+    stream = stream_of()
+    place = UpPlace(4, 1000, 10, 2, True)
+    stream.restore_up(place, [], 3.0)
+    assert stream.up_place == place
+    assert (stream.inbound.expected, stream.received_upto) == (5, 1000)
+    assert (stream.samples.received, stream.chars.received) == (1000, 10)
+
+
+def test_what_was_read_of_the_log_is_stored() -> None:
+    stream = stream_of()
+    stream.restore_up(UpPlace(), [Text(seq=0, text="a"), Cancel(seq=1, utterance=0)], 3.0)
+    assert stream.cancels == 1
+    assert not stream.is_held
+
+
+def test_down_goes_on_without_what_was_struck() -> None:
+    stream = stream_of()
+    stream.relay([AudioFrame(PCM, 0), AudioFrame(PCM, 1)])
+    stream.relay([UtteranceEnd(seq=2, utterance=0, reason="done")])
+    stream.restore_up(UpPlace(), [Text(seq=0, text="a"), Cancel(seq=1, utterance=0)], 0.0)
+    stream.restore_down(DownPlace(), [Struck(0, 0)], received_seq=0, now=0.0)
+    assert list(stream.struck) == [Struck(0, 0)]
+    assert down(stream) == [2]
+    stream.out.acknowledge(2, 2, 0.0)
+    assert stream.take_down_place() is not None
+    assert list(stream.struck) == []
+    assert stream.take_down_place() is None
+
+
+def test_a_cancel_holds_down_until_it_is_stored() -> None:
+    stream = stream_of()
+    stream.relay([AudioFrame(PCM, 0), UtteranceEnd(seq=1, utterance=0, reason="done")])
+    take(stream, Text(text="a"), Cancel(utterance=0))
+    held = [stream.is_held]
+    assert down(stream) == []
+    stream.stored(1, 0.0)
+    held.append(stream.is_held)
+    assert held == [True, False]
+    assert down(stream) == [1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import count
 
@@ -70,6 +70,11 @@ class MemoryLogs:
     async def exists(self, key: StreamKey) -> bool:
         return self._find(key, self._alarm.now()) is not None
 
+    async def list(self, tenant: str) -> Set[StreamKey]:
+        now = self._alarm.now()
+        own = [key for key in self._streams if key.tenant == tenant]
+        return {key for key in own if self._find(key, now) is not None}
+
     def writer(
         self,
         key: StreamKey,
@@ -120,13 +125,14 @@ class MemoryLogs:
         self._keep(key, now + ttl)
         return True
 
-    async def delete(self, key: StreamKey) -> int:
+    async def delete(self, key: StreamKey, *, tombstone: bool = True) -> int:
         now = self._alarm.now()
         if self._find(key, now) is None:
             return 0
         erased = sum(len(log) for log in self._streams[key].logs.values())
         self._end(key, gone(key))
-        self._tombstones.add(key, now)
+        if tombstone:
+            self._tombstones.add(key, now)
         return erased
 
     def sweep(self, now: float) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import count
 from typing import Final
 from weakref import WeakValueDictionary
@@ -33,6 +33,7 @@ from legato.bus.redis.outbox import Outbox
 from legato.bus.redis.pushes import Pushes
 from legato.bus.redis.readers import RAREST_LOOK, Readers
 from legato.bus.redis.report import Report
+from legato.bus.redis.scan import scan
 from legato.bus.redis.scripts import CREATE, DELETE, TOUCH, TRIM
 from legato.bus.redis.servers import Servers, ask
 from legato.bus.redis.view import View, read_commands
@@ -105,6 +106,10 @@ class RedisLogs:
         record = self._keys.stream(key).record
         (reply,) = await ask(self._servers, record, ("EXISTS", record))
         return reply == 1
+
+    async def list(self, tenant: str) -> Set[StreamKey]:
+        names = await scan(self._servers, self._keys, self._keys.streams_of(tenant))
+        return {StreamKey(tenant, self._keys.name_in(name)) for name in names}
 
     def writer(
         self,
@@ -189,10 +194,10 @@ class RedisLogs:
         (reply,) = await ask(self._servers, keys.record, command)
         return reply == 1
 
-    async def delete(self, key: StreamKey) -> int:
+    async def delete(self, key: StreamKey, *, tombstone: bool = True) -> int:
         keys = self._keys.stream(key)
         names = (keys.record, keys.tombstone)
-        command = DELETE(names, secrets.token_hex(6), _ms(TRACE))
+        command = DELETE(names, secrets.token_hex(6), _ms(TRACE) if tombstone else 0)
         (reply,) = await ask(self._servers, keys.record, command)
         match reply:
             case [int(erased), *told]:

@@ -1,5 +1,5 @@
 -- Erases a stream and leaves a tombstone without its name.
--- KEYS: record, tombstone. ARGV: nonce of this deletion, ms that the tombstone stands.
+-- KEYS: record, tombstone. ARGV: nonce of this deletion, ms that the tombstone stands, 0 for none.
 -- Reply: {entries erased, whom to tell ...}
 local m = redis.call('HMGET', KEYS[1], 'g', 'ur', 'uw', 'dr', 'dw')
 if not m[1] then
@@ -17,5 +17,9 @@ for _, d in ipairs({'u', 'd'}) do
   end
 end
 redis.call('DEL', KEYS[1])
-redis.call('SET', KEYS[2], ARGV[1] .. ' ' .. count, 'PX', ARGV[2])
+if ARGV[2] == '0' then
+  redis.call('DEL', KEYS[2])
+else
+  redis.call('SET', KEYS[2], ARGV[1] .. ' ' .. count, 'PX', ARGV[2])
+end
 return {count, m[2] or '', m[3] or '', m[4] or '', m[5] or ''}
