@@ -255,3 +255,35 @@ async def test_a_cancelled_claim_loses_no_job(rig: Rig, handed: bool) -> None:
     first = await rig.peer.jobs.claim(TONE, "w2", lease=rig.long, wait=60)
     assert first is not None
     assert first.job.key == stream("a")
+
+
+async def submit_all(rig: Rig, tenant: str, count: int) -> None:
+    for number in range(count):
+        await rig.bus.jobs.submit(job(f"{tenant}{number}", tenant=tenant))
+
+
+async def test_the_many_jobs_of_one_tenant_do_not_keep_anothers_waiting(rig: Rig) -> None:
+    await submit_all(rig, "many", 50)
+    await submit_all(rig, "few", 2)
+    order = [(await taken(rig)).job.key.tenant for _ in range(5)]
+    assert order == ["many", "few", "many", "few", "many"]
+
+
+async def test_a_tenant_that_comes_late_has_its_turn_next_but_saved_up_nothing(rig: Rig) -> None:
+    await submit_all(rig, "many", 50)
+    for _ in range(20):
+        await taken(rig)
+    await submit_all(rig, "late", 4)
+    order = [(await taken(rig)).job.key.tenant for _ in range(8)]
+    assert order.count("late") == 4
+    assert "late" in order[:2]
+    assert "many" in order[:3]
+
+
+async def test_the_jobs_of_one_tenant_stay_in_order_whatever_was_withdrawn(rig: Rig) -> None:
+    await submit_all(rig, "a", 4)
+    await rig.bus.jobs.withdraw(job("a3", tenant="a").key)
+    await rig.bus.jobs.withdraw(job("a1", tenant="a").key)
+    await rig.bus.jobs.submit(job("a9", tenant="a"))
+    names = [(await taken(rig)).job.key.stream_id for _ in range(3)]
+    assert names == ["a0", "a2", "a9"]

@@ -7,7 +7,7 @@ buffered and never blocks its caller; what is stored is observable.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -68,6 +68,25 @@ class Claim:
     holder: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobState:
+    """How a job stands, for those who watch.
+
+    Attributes:
+        key: The stream.
+        engine: Name of the engine that must do it.
+        holder: The worker that has claimed it, or None while it waits.
+        deliveries: As in `Claim`.
+        age: Seconds since it was claimed; since it was submitted while it waits.
+    """
+
+    key: StreamKey
+    engine: str
+    holder: str | None
+    deliveries: int
+    age: float
+
+
 class Jobs(Protocol):
     """Competing consumers with leases."""
 
@@ -83,7 +102,10 @@ class Jobs(Protocol):
     async def claim(
         self, engines: Collection[str], holder: str, *, lease: float, wait: float
     ) -> Claim | None:
-        """Take the oldest waiting job for one of `engines`; one whose lease ran out waits again.
+        """Take the next waiting job for one of `engines`; one whose lease ran out waits again.
+
+        Tenants take turns, so that the many jobs of one do not keep another's waiting; of one
+        tenant's jobs the oldest comes first.
 
         A cancelled call takes nothing: what it was about to get waits again, in its old place.
 
@@ -117,11 +139,17 @@ class Jobs(Protocol):
     async def finish(self, claim: Claim) -> None:
         """The job is done; it is never delivered again."""
 
-    async def withdraw(self, key: StreamKey) -> None:
-        """Forget a stream's job, waiting or running."""
+    async def withdraw(self, key: StreamKey) -> bool:
+        """Forget a stream's job, waiting or running; False if there was none."""
 
     async def depth(self) -> Mapping[str, int]:
         """Count the waiting jobs by engine; engines without any are left out."""
+
+    async def list(self) -> Sequence[JobState]:
+        """Read all jobs that wait or are held, in the order of their submission.
+
+        That is for people and for cleaning up: a job that moves meanwhile may be missed.
+        """
 
 
 class Registry(Protocol):
@@ -163,6 +191,9 @@ class Registry(Protocol):
     async def list(self, tenant: str, kind: str) -> Mapping[str, Record]:
         """Read all live records of a kind, by name."""
 
+    async def kinds(self, tenant: str) -> Set[str]:
+        """Find the kinds of a tenant's records; looks at every key, so not for each call."""
+
     async def increment(
         self, tenant: str, kind: str, name: str, *, by: int = 1, ttl: float | None = None
     ) -> int:
@@ -192,6 +223,9 @@ class Blobs(Protocol):
 
     async def delete(self, tenant: str, name: str) -> bool:
         """Erase bytes; False if there were none."""
+
+    async def list(self, tenant: str) -> Set[str]:
+        """Find the names of a tenant's blobs; looks at every key, so not for each call."""
 
 
 class Bus(Protocol):

@@ -122,6 +122,10 @@ class LogWriter(Protocol):
             EpochChanged: If the bus has lost it, or entries that were stored.
         """
 
+    @property
+    def has_room(self) -> bool:
+        """Whether `room`, as far as is known here, would return at once."""
+
     async def room(self) -> None:
         """Wait until the log holds less than its bound, so that readers set the pace.
 

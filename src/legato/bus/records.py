@@ -1,4 +1,4 @@
-"""What workers tell gateways in the registry, so that a gateway needs no engine.
+"""What processes tell in the registry: engines, so that a gateway needs none, and how they are.
 
 A worker writes one record for each engine it knows, under tenant `TENANT`, kind `ENGINE_KIND` and
 the name that `engine_record_name` gives, and renews it while it runs.
@@ -12,6 +12,15 @@ import msgspec
 
 TENANT: Final = "default"
 ENGINE_KIND: Final = "engine"
+
+PROCESS_KIND: Final = "process"
+"""Records of gateways and workers, by their names."""
+
+JANITOR_KIND: Final = "janitor"
+"""One record: whose turn it is to clean up."""
+
+SYSTEM_KINDS: Final = frozenset({ENGINE_KIND, PROCESS_KIND, JANITOR_KIND})
+"""Kinds of `TENANT` that are the system's, and not the tenant's."""
 
 
 class VoiceRecord(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
@@ -56,6 +65,62 @@ class EngineRecord(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True
     default: bool = False
 
 
+class EngineLoad(msgspec.Struct, kw_only=True, frozen=True):
+    """How busy an engine of a worker is.
+
+    Attributes:
+        kind: `synthesize` or `recognize`.
+        name: Of the engine.
+        state: `loading`, `ready` or `unavailable`.
+        busy: Slots taken.
+        slots: Streams that it serves at once; 0 while it is not ready.
+        waiting: Calls that wait for a slot.
+        hold: Seconds that a call needs its slot, on average.
+        oldest: Seconds for which the call that has gone on for longest has had its slot.
+        cost: Seconds of a slot for a second of audio, on average; 0 if that is not known.
+    """
+
+    kind: Literal["synthesize", "recognize"]
+    name: str
+    state: Literal["loading", "ready", "unavailable"]
+    busy: int
+    slots: int
+    waiting: int = 0
+    hold: float = 0.0
+    oldest: float = 0.0
+    cost: float = 0.0
+
+
+class ProcessRecord(msgspec.Struct, kw_only=True, frozen=True):
+    """A gateway or a worker; a process that is both has two.
+
+    Attributes:
+        role: What it is.
+        name: Nobody else's; a worker holds its leases under it.
+        host: Name of the machine.
+        pid: Process id there.
+        version: Of Legato.
+        state: `draining` after a stop was asked for.
+        started: Unix time in seconds.
+        loop_lag: Seconds by which the event loop was late at worst, since the record before.
+        streams: Those that it has.
+        connections: WebSocket connections, of a gateway.
+        engines: Of a worker.
+    """
+
+    role: Literal["gateway", "worker"]
+    name: str
+    host: str
+    pid: int
+    version: str
+    state: Literal["loading", "ready", "draining"]
+    started: float
+    loop_lag: float
+    streams: int
+    connections: int = 0
+    engines: tuple[EngineLoad, ...] = ()
+
+
 def engine_record_name(kind: str, name: str) -> str:
     """Return the name under which an engine's record stands in the registry."""
     return f"{kind}:{name}"
@@ -73,3 +138,17 @@ def decode_engine(value: bytes) -> EngineRecord:
         msgspec.ValidationError: If `value` is not an engine's record.
     """
     return msgspec.json.decode(value, type=EngineRecord)
+
+
+def encode_process(record: ProcessRecord) -> bytes:
+    """Return `record` as JSON."""
+    return msgspec.json.encode(record)
+
+
+def decode_process(value: bytes) -> ProcessRecord:
+    """Read a record; unknown fields are ignored.
+
+    Raises:
+        msgspec.ValidationError: If `value` is not a process's record.
+    """
+    return msgspec.json.decode(value, type=ProcessRecord)

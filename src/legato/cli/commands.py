@@ -15,13 +15,15 @@ from legato.cli.bench import bench
 from legato.cli.config import show
 from legato.cli.doctor import doctor
 from legato.cli.exits import plainly, telling
+from legato.cli.forget import forget
 from legato.cli.listen import listen
 from legato.cli.pipes import emit, writing
 from legato.cli.say import say
 from legato.cli.serve import gateway, serve, worker
+from legato.cli.status import status
 from legato.cli.voices import voices
 
-COMMANDS: Final = (serve, gateway, worker, say, listen, voices, doctor, bench)
+COMMANDS: Final = (serve, gateway, worker, say, listen, voices, status, forget, doctor, bench)
 """In the order of `legato --help`."""
 
 GROUPS: Final = {"config": ("Settings.", (show,))}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -10,6 +11,7 @@ from legato.bus.base import Bus
 from legato.bus.memory import MemoryBus
 from legato.bus.records import EngineRecord
 from legato.cli.buses import open_bus
+from legato.cli.fleet import Fleet
 from legato.gateway.config import GatewayConfig
 from legato.gateway.server import Server
 from legato.worker.config import WorkerConfig
@@ -23,18 +25,34 @@ class Node:
         bus: What they meet on; closed with the node.
         gateway: Settings, or None for a worker alone.
         worker: Settings, or None for a gateway alone.
+        fleet: Gateway processes in the place of a gateway.
+        listening: Socket of the gateway, if it is open already.
     """
 
     def __init__(
-        self, bus: Bus, *, gateway: GatewayConfig | None, worker: WorkerConfig | None
+        self,
+        bus: Bus,
+        *,
+        gateway: GatewayConfig | None,
+        worker: WorkerConfig | None,
+        fleet: Fleet | None = None,
+        listening: socket.socket | None = None,
     ) -> None:
         self._bus = bus
-        self._server = None if gateway is None else Server(bus, gateway)
+        self._server: Server | Fleet | None = fleet
+        if gateway is not None and fleet is None:
+            self._server = Server(bus, gateway, listening=listening)
         self._worker = None if worker is None else Worker(bus, worker)
 
     @classmethod
     async def open(
-        cls, bus: str, *, gateway: GatewayConfig | None, worker: WorkerConfig | None
+        cls,
+        bus: str,
+        *,
+        gateway: GatewayConfig | None,
+        worker: WorkerConfig | None,
+        fleet: Fleet | None = None,
+        listening: socket.socket | None = None,
     ) -> Node:
         """Connect to the bus at an address.
 
@@ -42,7 +60,9 @@ class Node:
             BadSettings: If there is no such bus.
             BusUnavailable: If it does not answer, or cannot be relied on.
         """
-        return cls(await open_bus(bus), gateway=gateway, worker=worker)
+        return cls(
+            await open_bus(bus), gateway=gateway, worker=worker, fleet=fleet, listening=listening
+        )
 
     @property
     def url(self) -> str | None:

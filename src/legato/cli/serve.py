@@ -12,12 +12,16 @@ from legato.cli.loop import run
 from legato.cli.options import ConfigFile
 
 if TYPE_CHECKING:
+    from legato.cli.fleet import Fleet
     from legato.settings import Settings
 
 Host = Annotated[str | None, typer.Option(help="Address to bind [default: 127.0.0.1].")]
 Port = Annotated[int | None, typer.Option(help="TCP port [default: 8440]; 0: a free one.")]
 BusUrl = Annotated[
     str | None, typer.Option("--bus", help="Bus between gateways and workers [default: memory:].")
+]
+Processes = Annotated[
+    int, typer.Option(min=1, help="Gateway processes on the port; more than 1 need a shared --bus.")
 ]
 TlsCert = Annotated[Path | None, typer.Option(help="PEM file with the certificate; turns on TLS.")]
 TlsKey = Annotated[Path | None, typer.Option(help="PEM file with its private key.")]
@@ -37,7 +41,7 @@ def serve(
     host: Host = None,
     port: Port = None,
     bus: BusUrl = None,
-    processes: Annotated[int, typer.Option(min=1, help="Gateway processes on the port.")] = 1,
+    processes: Processes = 1,
     tls_cert: TlsCert = None,
     tls_key: TlsKey = None,
     log_level: LogLevel = None,
@@ -46,22 +50,26 @@ def serve(
     """Serve speech: WebSocket and HTTP on one port, engines beside it."""
     settings = _settings(config, bus, log_level, _gateway_flags(host, port, tls_cert, tls_key))
     check_processes(settings.bus.url, processes)
-    _run(settings)
+    own = _own_flags(bus, tls_cert, tls_key, log_level, config)
+    _run(settings, fleet=_fleet(settings, processes, own))
 
 
 def gateway(
     host: Host = None,
     port: Port = None,
     bus: BusUrl = None,
+    processes: Processes = 1,
     tls_cert: TlsCert = None,
     tls_key: TlsKey = None,
     log_level: LogLevel = None,
     config: ConfigFile = None,
+    listen_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Serve clients alone: WebSocket and HTTP; workers on the same bus do the work."""
     settings = _settings(config, bus, log_level, _gateway_flags(host, port, tls_cert, tls_key))
     _need_shared(settings.bus.url, GATEWAYS_AND_WORKERS)
-    _run(settings, worker=False)
+    own = _own_flags(bus, tls_cert, tls_key, log_level, config)
+    _run(settings, worker=False, fleet=_fleet(settings, processes, own), listen_fd=listen_fd)
 
 
 def worker(
@@ -85,16 +93,10 @@ def check_processes(url: str, processes: int) -> None:
         BadSettings: If not, or if there is no such bus.
     """
     from legato.cli.buses import is_shared
-    from legato.settings import BadSettings
 
     shared = is_shared(url)
     if processes > 1 and not shared:
         _need_shared(url, f"{processes} gateway processes need")
-    if processes > 1:
-        raise BadSettings(
-            f"{processes} gateway processes on one port are not served by this version; start"
-            " `legato gateway` on a port for each, behind a proxy"
-        )
 
 
 def _need_shared(url: str, what: str) -> None:
@@ -128,7 +130,47 @@ def _settings(
     return settings
 
 
-def _run(settings: Settings, *, gateway: bool = True, worker: bool = True) -> None:
+def _own_flags(
+    bus: str | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    log_level: str | None,
+    config: Path | None,
+) -> list[str]:
+    """Return the flags of this command that its gateway processes need too."""
+    flags = {
+        "--bus": bus,
+        "--tls-cert": tls_cert,
+        "--tls-key": tls_key,
+        "--log-level": log_level,
+        "--config": config,
+    }
+    given = [(flag, str(value)) for flag, value in flags.items() if value is not None]
+    return [word for pair in given for word in pair]
+
+
+def _fleet(settings: Settings, processes: int, own_flags: list[str]) -> Fleet | None:
+    if processes < 2:
+        return None
+    from legato.cli.fleet import Fleet
+
+    where = ["--host", settings.gateway.host]
+    command = ["gateway", *where, *own_flags]
+    return Fleet(settings.gateway, processes=processes, command=command)
+
+
+def _run(
+    settings: Settings,
+    *,
+    gateway: bool = True,
+    worker: bool = True,
+    fleet: Fleet | None = None,
+    listen_fd: int | None = None,
+) -> None:
     from legato.cli.lifetime import serve_until_stopped
 
-    run(serve_until_stopped(settings, gateway=gateway, worker=worker))
+    run(
+        serve_until_stopped(
+            settings, gateway=gateway, worker=worker, fleet=fleet, listen_fd=listen_fd
+        )
+    )

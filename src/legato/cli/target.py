@@ -51,7 +51,7 @@ class Target:
     ) -> None:
         from legato.settings import load  # slow to import
 
-        _check(url, ca_file)
+        check_address(url, ca_file)
         flags = {"url": url, "ca_file": ca_file, "insecure": insecure or None}
         self._settings = load(flags={"client": flags}).settings
         self._is_named = url is not None or self._settings.client.url != DEFAULT_URL
@@ -95,7 +95,12 @@ class Target:
             ERR.print("legato: the server's engines are loading", style="dim")
 
 
-def _check(url: str | None, ca_file: Path | None) -> None:
+def check_address(url: str | None, ca_file: Path | None) -> None:
+    """See that the options for a server can be meant.
+
+    Raises:
+        BadUsage: If the address has no scheme, or the file is not there.
+    """
     if url is not None and any(character.isspace() for character in url):
         raise BadUsage("there is white space in --url; ws://HOST:PORT has none, write %20 for it")
     if url is not None and "://" not in url:

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import http.client
 import json
-import ssl
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from legato.client.config import ClientConfig
-from legato.client.dialing import authorization, reason, tls_context, tls_fault
-from legato.errors import ConnectionLost
+from legato.client.resources import request
+from legato.errors import ConnectionLost, LegatoError
 from legato.speech import Voice
-
-MAX_ANSWER_BYTES: Final = 4 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,27 +62,12 @@ def fetch_voices(config: ClientConfig) -> list[Voice]:
 
 def _fetch(config: ClientConfig, name: str) -> list[dict[str, Any]]:
     url = f"{config.http_base}/{name}"
-    handlers: list[urllib.request.BaseHandler] = []
-    if config.is_local:
-        handlers.append(urllib.request.ProxyHandler({}))
-    if config.is_secure:
-        handlers.append(urllib.request.HTTPSHandler(context=tls_context(config)))
-    request = urllib.request.Request(url, headers=authorization(config))  # noqa: S310  (http or https only: http_base)
     try:
-        with urllib.request.build_opener(*handlers).open(
-            request, timeout=config.connect_timeout
-        ) as answer:
-            body: bytes = answer.read(MAX_ANSWER_BYTES)
-    except urllib.error.HTTPError as error:
-        raise ConnectionLost(f"{url} answered {error.code}: {error.reason}") from error
-    except urllib.error.URLError as error:
-        cause = error.reason if isinstance(error.reason, Exception) else error
-        if isinstance(cause, ssl.SSLError):
-            raise ConnectionLost(tls_fault(config, cause)) from error
-        raise ConnectionLost(f"{url} cannot be reached ({reason(cause)})") from error
-    except (OSError, http.client.HTTPException) as error:
-        raise ConnectionLost(f"{url} cannot be read ({reason(error)})") from error
-    return _listed(url, body, name)
+        return _listed(url, request(config, name), name)
+    except ConnectionLost:
+        raise
+    except LegatoError as error:
+        raise ConnectionLost(f"{url} answered {error.code}: {error.message}") from error
 
 
 def _listed(url: str, body: bytes, name: str) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from legato.bus.records import EngineRecord
 from legato.errors import LegatoError, UnsupportedVersion
+from legato.gateway.administration import failed
 from legato.gateway.catalog import Catalog
 from legato.gateway.config import GatewayConfig
 from legato.gateway.connection import Connection
@@ -39,6 +40,7 @@ class Gateway:
         catalog: What the workers offer.
         identify: Finds out who speaks.
         clock: Returns monotonic seconds.
+        routes: More HTTP.
 
     Attributes:
         connections: Those that are open.
@@ -53,6 +55,7 @@ class Gateway:
         catalog: Catalog,
         identify: Identify,
         clock: Callable[[], float],
+        routes: Sequence[Route] = (),
     ) -> None:
         self._config = config
         self._streams = streams
@@ -60,7 +63,7 @@ class Gateway:
         self._identify = identify
         self._clock = clock
         self._loopback = is_loopback(config.host)
-        self._http = self._routes()
+        self._http = self._routes(routes)
         self.connections: set[Connection] = set()
         self.draining = False
 
@@ -75,7 +78,7 @@ class Gateway:
 
     # HTTP
 
-    def _routes(self) -> ASGIApp:
+    def _routes(self, more: Sequence[Route]) -> ASGIApp:
         app = Starlette(
             routes=[
                 Route("/healthz", self._health),
@@ -84,8 +87,9 @@ class Gateway:
                 Route("/v1/engines", self._engines),
                 Route("/v1/voices", self._voices),
                 Route(STREAM_PATH, self._upgrade_needed),
+                *more,
             ],
-            exception_handlers={LegatoError: _failed},
+            exception_handlers={LegatoError: failed},
         )
         app.router.redirect_slashes = False
         return app
@@ -96,9 +100,8 @@ class Gateway:
     async def _ready(self, request: Request) -> Response:
         if self.draining:
             return PlainTextResponse("draining\n", status_code=503)
-        if not await self._catalog.is_ready():
-            return PlainTextResponse("engines are loading\n", status_code=503)
-        return PlainTextResponse("ready\n")
+        fault = await self._catalog.fault()
+        return PlainTextResponse(f"{fault or 'ready'}\n", status_code=503 if fault else 200)
 
     async def _metrics(self, request: Request) -> Response:
         return Response(exposition(), media_type=CONTENT_TYPE)
@@ -188,12 +191,6 @@ class Gateway:
             self.connections.discard(connection)
             CONNECTIONS_ACTIVE.dec()
             CONNECTIONS.labels(code=str(connection.close_code)).inc()
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    assert isinstance(error, LegatoError)  # noqa: S101  (registered for these)
-    body = {"error": {"code": error.code, "message": error.message}}
-    return JSONResponse(body, status_code=503)
 
 
 async def _refuse(send: Send, status: int, sentence: str) -> None:

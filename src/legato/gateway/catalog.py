@@ -87,17 +87,21 @@ class Catalog:
         except (UnknownEngine, UnknownVoice, EngineUnavailable):
             return _choose(start, await self.engines(fresh=True))
 
-    async def is_ready(self) -> bool:
-        """Whether no engine that is chosen by itself is still loading, and any can be used.
+    async def fault(self) -> str | None:
+        """Return why no clients may be sent here, or None.
+
+        What counts are the engines that are chosen by themselves: one of them can be used, and
+        none is still loading. Where none is chosen by itself, any engine will do.
 
         Raises:
             BusUnavailable: If the registry cannot be read.
         """
         records = await self.engines()
         chosen = [record for record in records if record.default] or records
-        return any(record.state == "ready" for record in records) and not any(
-            record.state == "loading" for record in chosen
-        )
+        states = {record.state for record in chosen}
+        if not states or "loading" in states:
+            return "engines are loading"
+        return None if "ready" in states else "no engine can be used"
 
 
 def _decoded(records: Iterable[Record]) -> Iterator[EngineRecord]:

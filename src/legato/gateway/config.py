@@ -27,9 +27,14 @@ class GatewayConfig:
         header_timeout: Seconds for a request's header to arrive.
         idle_timeout: Seconds without a word from a client until it is dropped.
         slow_timeout: Seconds that a client may refuse to read before it is dropped.
+        max_wait: Seconds that a new stream may have to wait for an engine, as far as can be told.
+            One that would wait longer is refused; one that is not streamed may wait for six times
+            as long.
         drain_timeout: Seconds for open streams to end after a stop was asked for.
         heartbeat_idle: Seconds between a client's pings while no stream is open.
         heartbeat_active: Seconds of silence, while one is, until a client pings.
+        janitor_every: Seconds between looks for jobs whose stream is gone; one gateway of all that
+            share a bus does it.
     """
 
     host: str = "127.0.0.1"
@@ -45,9 +50,11 @@ class GatewayConfig:
     header_timeout: float = 10.0
     idle_timeout: float = 90.0
     slow_timeout: float = 15.0
+    max_wait: float = 10.0
     drain_timeout: float = 10.0
     heartbeat_idle: float = 30.0
     heartbeat_active: float = 2.0
+    janitor_every: float = 20.0
 
     @property
     def limits(self) -> Limits:

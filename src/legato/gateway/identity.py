@@ -16,9 +16,11 @@ class Identity:
 
     Attributes:
         tenant: Owner of all that the client makes.
+        proven: Whether it has shown a key, and is not just let in.
     """
 
     tenant: str
+    proven: bool = False
 
 
 Identify = Callable[[Mapping[str, str], str | None], Identity]

@@ -25,6 +25,7 @@ from legato.gateway.notes import DownNote, UpNote, all_struck, down_note, encode
 from legato.protocol.faults import error_message
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import Error, Notice, NumberedMessage
+from legato.session.lane import INF
 from legato.session.server_stream import ServerStream
 from legato.telemetry.metrics import AUDIO_SECONDS
 
@@ -36,6 +37,12 @@ MAX_STRUCK: Final = 64
 
 UNKNOWN: Final = -1
 """Number of the next entry of down, or of its next sample, before the first has come."""
+
+HEAVY_SECONDS: Final = 5.0
+"""Audio of both directions, and..."""
+
+HEAVY_ENTRIES: Final = 1024
+"""...entries that go into the logs between two trims; a call at its own pace stays below."""
 
 Places = deque[tuple[int, int]]
 """Entries of a log by number, and the last `seq` in each."""
@@ -66,6 +73,7 @@ class Relay:
         stream: The stream on the connection.
         attachment: Fence of what is written to up.
         moved: Called when there may be something to trim.
+        owing: Called when an ack is due that may wait for a moment, to be reminded of it.
         taken: Called when another gateway has taken the stream.
 
     Attributes:
@@ -82,6 +90,8 @@ class Relay:
         "_down_entry",
         "_down_place",
         "_down_places",
+        "_heavy_samples",
+        "_heavy_upto",
         "_is_known",
         "_keep_from",
         "_last_place",
@@ -89,6 +99,7 @@ class Relay:
         "_moved",
         "_next_sample",
         "_next_seq",
+        "_owing",
         "_struck",
         "_taken",
         "_unneeded_seq",
@@ -109,11 +120,13 @@ class Relay:
         *,
         attachment: int = 0,
         moved: Callable[[Relay], None],
+        owing: Callable[[Relay], None],
         taken: Callable[[Relay], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._bus = bus
         self._moved = moved
+        self._owing = owing
         self._taken = taken
         self._up_places: Places = deque()
         self._down_places: Places = deque()
@@ -130,6 +143,7 @@ class Relay:
         self._next_sample = UNKNOWN
         self._keep_from = 0
         self._counted = (0, 0)
+        self._heavy_samples = self._heavy_upto = stream.format.samples(HEAVY_SECONDS)
         self.key = key
         self.stream = stream
         self.listener: Listener | None = None
@@ -201,6 +215,7 @@ class Relay:
         self._cancels, self._struck = self.stream.cancels, struck
         # What came before was counted where it came.
         self._counted = (self.stream.received_upto, self.stream.out.samples.spent)
+        self._heavy_upto = sum(self._counted) + self._heavy_samples
 
     def push(self, items: Sequence[AudioFrame | NumberedMessage]) -> None:
         """Write up entries to the log.
@@ -254,6 +269,14 @@ class Relay:
         known, self._is_known = self._is_known, True
         return not known
 
+    @property
+    def is_heavy(self) -> bool:
+        """Whether the logs may hold much that came since `count_audio`, so that a trim is due."""
+        stream = self.stream
+        if stream.received_upto + stream.out.samples.spent > self._heavy_upto:
+            return True
+        return len(self._up_places) + len(self._down_places) > HEAVY_ENTRIES
+
     def count_audio(self) -> None:
         """Add to the metrics what was carried since the last time."""
         stream = self.stream
@@ -261,6 +284,7 @@ class Relay:
         _UP.inc((up - self._counted[0]) / stream.format.sample_rate)
         _DOWN.inc((down - self._counted[1]) / stream.format.sample_rate)
         self._counted = (up, down)
+        self._heavy_upto = up + down + self._heavy_samples
 
     def close(self) -> None:
         """Stop reading."""
@@ -280,16 +304,25 @@ class Relay:
     def _stored(self, number: int) -> None:
         stream = self.stream
         due, held = stream.ack_at, stream.is_held
-        self._note_stored(number)
-        if self.listener is not None and (held or stream.ack_at < due):
+        urgent = self._note_stored(number)
+        if self.listener is None:
+            return
+        if urgent or held:
+            self.listener.wake()
+        elif stream.ack_at < due:
+            self._owing(self)
+
+    def remind(self, now: float) -> None:
+        """Send the ack that is due, unless that is done."""
+        if self.listener is not None and self.stream.ack_at < INF:
             self.listener.wake()
 
-    def _note_stored(self, number: int) -> None:
+    def _note_stored(self, number: int) -> bool:
         unstored = self._unstored
         seq = -1
         while unstored and unstored[0][0] <= number:
             seq = unstored.popleft()[1]
-        self.stream.stored(seq, self._loop.time())
+        return self.stream.stored(seq, self._loop.time())
 
     def _take(self, entry: Entry) -> None:
         self._down_entry = entry.number

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import os
 import socket
 import ssl
 from collections.abc import Generator
@@ -12,8 +13,14 @@ from typing import Final
 
 import uvicorn
 
+import legato
 from legato.bus.base import Bus
+from legato.bus.janitor import Janitor
+from legato.bus.presence import Presence, process_name
+from legato.bus.records import ProcessRecord
 from legato.errors import LegatoError
+from legato.gateway.administration import Administration
+from legato.gateway.admission import Admission
 from legato.gateway.app import Gateway
 from legato.gateway.catalog import Catalog
 from legato.gateway.config import GatewayConfig
@@ -90,20 +97,41 @@ class Server:
         bus: Shared with the workers.
         config: Settings.
         identify: Finds out who speaks.
+        listening: The socket to listen on, if it is open already.
     """
 
-    def __init__(self, bus: Bus, config: GatewayConfig, *, identify: Identify = anyone) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        config: GatewayConfig,
+        *,
+        identify: Identify = anyone,
+        listening: socket.socket | None = None,
+    ) -> None:
         self._config = config
         clock = asyncio.get_running_loop().time
         catalog = Catalog(bus.registry, clock)
-        self._streams = Streams(bus, resume_window=config.resume_window, catalog=catalog)
-        self._gateway = Gateway(
-            config, streams=self._streams, catalog=catalog, identify=identify, clock=clock
+        self._name = process_name()
+        self._streams = Streams(
+            bus,
+            resume_window=config.resume_window,
+            catalog=catalog,
+            admission=Admission(bus.registry, catalog, clock, max_wait=config.max_wait),
         )
-        self._upkeep: asyncio.Task[None] | None = None
+        self._gateway = Gateway(
+            config,
+            streams=self._streams,
+            catalog=catalog,
+            identify=identify,
+            clock=clock,
+            routes=Administration(bus, config, identify=identify, clock=clock).routes(),
+        )
+        self._presence = Presence(bus.registry, self._describe)
+        self._janitor = Janitor(bus, self._name, every=config.janitor_every)
+        self._chores: list[asyncio.Task[None]] = []
         self._serving: asyncio.Task[None] | None = None
         self._uvicorn: _Uvicorn | None = None
-        self._socket: socket.socket | None = None
+        self._socket = listening
 
     @property
     def port(self) -> int:
@@ -137,11 +165,12 @@ class Server:
             BadCertificate: If the certificate or its key cannot be used.
         """
         config = uvicorn_config(self._config, self._gateway)
-        self._socket = bind(self._config.host, self._config.port)
+        self._socket = self._socket or bind(self._config.host, self._config.port)
         server = _Uvicorn(config, handshake_timeout=self._config.header_timeout)
         self._uvicorn = server
         self._serving = asyncio.create_task(server.serve(sockets=[self._socket]))
-        self._upkeep = asyncio.create_task(self._streams.keep_alive())
+        chores = (self._streams.keep_alive(), self._presence.run(), self._janitor.run())
+        self._chores = [asyncio.create_task(chore) for chore in chores]
         while not server.started:
             if self._serving.done():
                 await self._serving
@@ -162,9 +191,24 @@ class Server:
         if self._uvicorn is not None and self._serving is not None:
             self._uvicorn.should_exit = True
             await asyncio.wait({self._serving})
-        if self._upkeep is not None:
-            self._upkeep.cancel()
-            await asyncio.wait({self._upkeep})
+        for chore in self._chores:
+            chore.cancel()
+        if self._chores:
+            await asyncio.wait(self._chores)
+
+    def _describe(self, started: float, loop_lag: float) -> ProcessRecord:
+        return ProcessRecord(
+            role="gateway",
+            name=self._name,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            version=legato.__version__,
+            state="draining" if self._gateway.draining else "ready",
+            started=started,
+            loop_lag=loop_lag,
+            streams=self.open_streams,
+            connections=self.open_connections,
+        )
 
     async def _drain(self, deadline: float) -> None:
         for connection in list(self._gateway.connections):
@@ -220,8 +264,14 @@ def _http_protocol(config: GatewayConfig) -> type[BoundedHttp]:
     return Http
 
 
-def bind(host: str, port: int) -> socket.socket:
+def bind(host: str, port: int, *, several: bool = False) -> socket.socket:
     """Open a listening socket.
+
+    Args:
+        host: Address or name.
+        port: 0 for a free one.
+        several: Whether others of this process may be bound to the port, for the system to spread
+            connections over (SO_REUSEPORT).
 
     Raises:
         PortInUse: If another program listens there.
@@ -234,6 +284,8 @@ def bind(host: str, port: int) -> socket.socket:
         raise CannotListen(f"host {host!r} cannot be listened on: {error}") from error
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if several:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listening.bind(address)
         listening.listen(BACKLOG)
     except OSError as error:

@@ -71,8 +71,7 @@ class Shell:
     def flush(self) -> None:
         """Do what the session asks for; what it has to say leaves with what follows from that."""
         if not self._done.done():
-            self._attempt(self._handle_events, self._loop.time())
-        self._flush_soon()
+            self._attempt(self._take_in, self._loop.time())
 
     def lost(self) -> None:
         """The socket is gone."""
@@ -140,6 +139,17 @@ class Shell:
         if not self._done.done():
             self._attempt(self._go_on, self._loop.time())
 
+    def _take_in(self, now: float) -> None:
+        """Do what the session asks for, and take a turn if it has something to say."""
+        self._handle_events(now)
+        if self._woken or self._done.done():
+            return
+        wake = self._session.next_timer(now)
+        if wake <= now or self._blocked_at is not None:
+            self._flush_soon()
+        else:
+            self._arm(now, wake)
+
     def _go_on(self, now: float) -> None:
         self._handle_events(now)
         self._send(now)
@@ -169,13 +179,14 @@ class Shell:
             self._session.close(SlowConsumer(f"nothing was read for {self._slow_timeout:g} s"))
             self._handle_events(now)
 
-    def _arm(self, now: float) -> None:
+    def _arm(self, now: float, wake: float | None = None) -> None:
+        """Set the timer, to `wake` if that is known."""
         if self._done.done():
             return
-        if self._blocked_at is None:
-            wake = self._session.next_timer(now)
-        else:  # the socket calls when it can be written to again
+        if self._blocked_at is not None:  # the socket calls when it can be written to again
             wake = self._blocked_at + self._slow_timeout
+        elif wake is None:
+            wake = self._session.next_timer(now)
         if self._timer is not None:
             if wake >= self._timer_at:
                 return

@@ -17,6 +17,7 @@ from legato.gateway.custody import Admits, Custody
 from legato.gateway.identity import Identity
 from legato.gateway.notes import KNOWN, StreamNote, stream_note
 from legato.gateway.relay import Listener, Relay
+from legato.gateway.reminders import Reminders
 from legato.gateway.upkeep import TTL, Upkeep
 from legato.protocol.messages import NO_SEQ, Resume, StreamStart
 from legato.session.offer import check_start
@@ -58,6 +59,7 @@ class Streams:
         self._relays: dict[StreamKey, Relay] = {}
         self._expiries: dict[StreamKey, asyncio.TimerHandle] = {}
         self._upkeep = Upkeep(bus.logs, lambda: self._relays)
+        self._reminders = Reminders()
         self._served = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -300,6 +302,7 @@ class Streams:
             stream,
             attachment=attachment,
             moved=self._upkeep.note_moved,
+            owing=self._reminders.note,
             taken=self._taken,
         )
 

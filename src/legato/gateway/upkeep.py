@@ -18,8 +18,14 @@ TTL: Final = 240.0
 
 TOUCH_EVERY: Final = 60.0
 
-TRIM_EVERY: Final = 0.25
-"""Seconds between two trims: one task for all streams, and not one for each ack."""
+TRIM_EVERY: Final = 2.0
+"""Seconds between two trims of what moves at the pace of speech: each costs as much as a frame."""
+
+TRIM_SOON: Final = 0.25
+"""Seconds until a stream is trimmed that moved much (`Relay.is_heavy`)."""
+
+TRIM_BATCH: Final = 64
+"""Trims that are under way at the same time, so that they share round trips."""
 
 CLOSE_TIMEOUT: Final = 5.0
 """Seconds for the bus to do what is left when the gateway ends."""
@@ -43,9 +49,15 @@ class Upkeep:
     def note_moved(self, relay: Relay) -> None:
         """There may be something to trim."""
         self._moved.add(relay)
-        if self._trim_timer is None:
+        timer = self._trim_timer
+        if timer is None:
             loop = asyncio.get_running_loop()
             self._trim_timer = loop.call_later(TRIM_EVERY, self._begin_trim)
+        elif relay.is_heavy:
+            loop = asyncio.get_running_loop()
+            if timer.when() > loop.time() + TRIM_SOON:
+                timer.cancel()
+                self._trim_timer = loop.call_later(TRIM_SOON, self._begin_trim)
 
     def forget(self, relay: Relay) -> None:
         """The stream is gone, or another gateway's."""
@@ -81,10 +93,16 @@ class Upkeep:
         self.spawn(self._trim(moved))
 
     async def _trim(self, relays: set[Relay]) -> None:
-        for relay in relays:
-            relay.count_audio()
-            for direction, (upto, note) in relay.take_trims().items():
-                await self._logs.trim(relay.key, direction, upto=upto, note=note)
+        queue = list(relays)
+        for at in range(0, len(queue), TRIM_BATCH):
+            trims = []
+            for relay in queue[at : at + TRIM_BATCH]:
+                relay.count_audio()
+                for direction, (upto, note) in relay.take_trims().items():
+                    trims.append(self._logs.trim(relay.key, direction, upto=upto, note=note))
+            for outcome in await asyncio.gather(*trims, return_exceptions=True):
+                if outcome is not None:
+                    raise outcome
 
     async def _guard(self, work: Coroutine[object, object, None]) -> None:
         try:

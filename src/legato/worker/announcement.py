@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from collections.abc import Sequence
+from typing import Literal
 
+import legato
 from legato.bus.base import Registry
 from legato.bus.records import (
     ENGINE_KIND,
     TENANT,
+    EngineLoad,
     EngineRecord,
+    ProcessRecord,
     VoiceRecord,
     encode_engine,
     engine_record_name,
@@ -126,4 +132,50 @@ def record_of(pool: EnginePool, *, default: bool) -> EngineRecord:
         state=record.state,
         reason=record.reason,
         default=record.default,
+    )
+
+
+def describe(
+    name: str,
+    state: Literal["loading", "ready", "draining"],
+    *,
+    started: float,
+    loop_lag: float,
+    streams: int,
+    pools: Sequence[EnginePool],
+) -> ProcessRecord:
+    """Return how this worker is.
+
+    Args:
+        name: It holds its leases under that.
+        state: Whether it takes streams.
+        started: Unix time in seconds.
+        loop_lag: Seconds by which its event loop was late.
+        streams: Those that it has.
+        pools: Its engines.
+    """
+    return ProcessRecord(
+        role="worker",
+        name=name,
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        version=legato.__version__,
+        state=state,
+        started=started,
+        loop_lag=loop_lag,
+        streams=streams,
+        engines=tuple(
+            EngineLoad(
+                kind=pool.spec.kind.value,
+                name=pool.spec.name,
+                state=pool.state.value,
+                busy=pool.busy,
+                slots=pool.slots,
+                waiting=pool.waiting,
+                hold=round(pool.measure.hold, 4),
+                oldest=round(pool.oldest, 4),
+                cost=round(pool.measure.cost, 4),
+            )
+            for pool in pools
+        ),
     )

@@ -2,10 +2,14 @@ import msgspec
 import pytest
 
 from legato.bus.records import (
+    EngineLoad,
     EngineRecord,
+    ProcessRecord,
     VoiceRecord,
     decode_engine,
+    decode_process,
     encode_engine,
+    encode_process,
     engine_record_name,
 )
 
@@ -42,3 +46,24 @@ def test_what_is_no_record_is_told(value: bytes) -> None:
 def test_an_engine_of_two_kinds_has_two_records() -> None:
     names = {engine_record_name(kind, "tone") for kind in ("synthesize", "recognize")}
     assert len(names) == 2
+
+
+def test_a_process_comes_through_as_it_was() -> None:
+    record = ProcessRecord(
+        role="worker",
+        name="box-7-ab",
+        host="box",
+        pid=7,
+        version="0.1.0",
+        state="ready",
+        started=1.5,
+        loop_lag=0.002,
+        streams=3,
+        engines=(EngineLoad(kind="recognize", name="tone", state="ready", busy=3, slots=8),),
+    )
+    assert decode_process(encode_process(record)) == record
+
+
+def test_what_is_no_process_is_told() -> None:
+    with pytest.raises(msgspec.DecodeError):
+        decode_process(b'{"role": "king", "name": "x"}')

@@ -102,3 +102,10 @@ def test_a_refusal_is_told_with_its_status(server: FakeServer) -> None:
 def test_nobody_there_is_told() -> None:
     with pytest.raises(ConnectionLost, match="Connection refused"):
         fetch_engines(ClientConfig(url="ws://127.0.0.1:1"))
+
+
+def test_what_the_server_says_is_wrong_is_passed_on(server: FakeServer) -> None:
+    server.status = 503
+    server.answer = b'{"error": {"code": "bus_unavailable", "message": "no answer"}}'
+    with pytest.raises(ConnectionLost, match="answered bus_unavailable: no answer"):
+        fetch_engines(server.config)

@@ -469,7 +469,7 @@ async def test_what_is_sent_to_a_raw_client_can_be_trimmed() -> None:
     await line.start(echo(framing="raw"))
     job = await gateway.work()
     job.play(40, mark=True)
-    await asyncio.sleep(1.0)
+    await asyncio.sleep(3.0)
     with pytest.raises(ResumeGap, match="entries 1 to 32 "):
         await gateway.bus.logs.read(job.key, Direction.DOWN)
 

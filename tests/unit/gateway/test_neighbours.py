@@ -232,7 +232,7 @@ async def test_who_lacks_what_was_trimmed_is_told_so_and_the_stream_is_erased() 
     job.play(32, mark=True)
     await asyncio.sleep(0.5)
     line.say(Ack(stream=1, received_seq=31))
-    await asyncio.sleep(0.5)
+    await asyncio.sleep(2.5)
     assert down_note(await here.bus.logs.notes(KEY)).place.seq == 31
     await line.cut()
     new = await there.hello()

@@ -24,6 +24,7 @@ from legato.protocol.messages import (
 )
 from legato.session.server_stream import ServerStream
 from legato.telemetry.metrics import REGISTRY
+from tests.unit.gateway.neighbours import SharedMemoryBus
 from tests.unit.gateway.stage import FORMAT, FRAME, Job, echo
 
 KEY = StreamKey("default", "s")
@@ -53,15 +54,21 @@ class Hearing:
 class Scene:
     """A relay between a memory bus and a listener."""
 
-    async def open(self) -> "Scene":
-        self.bus = MemoryBus(clock=asyncio.get_running_loop().time)
+    async def open(self, kind: type[MemoryBus] = MemoryBus) -> "Scene":
+        self.bus = kind(clock=asyncio.get_running_loop().time)
         await self.bus.logs.create(KEY, ttl=600.0)
         self.listener = Hearing()
         self.moved = 0
         self.taken: list[Relay] = []
+        self.owing: list[Relay] = []
         self.stream = ServerStream(echo(), FORMAT)
         self.relay = Relay(
-            self.bus, KEY, self.stream, moved=self._note_moved, taken=self.taken.append
+            self.bus,
+            KEY,
+            self.stream,
+            moved=self._note_moved,
+            owing=self.owing.append,
+            taken=self.taken.append,
         )
         self.relay.listener = self.listener
         self.relay.follow()
@@ -107,6 +114,32 @@ async def test_what_is_pushed_is_stored_and_acknowledged() -> None:
     scene.push([Text(stream=1, seq=0, text="a"), Text(stream=1, seq=1, text="b")])
     entries = await scene.bus.logs.read(KEY, Direction.UP)
     assert len(entries) == 1
+
+
+async def test_an_ack_of_audio_waits_for_company_and_one_of_text_does_not() -> None:
+    scene = await Scene().open(SharedMemoryBus)
+    scene.push([AudioFrame(FRAME, 0)])
+    await turn()
+    assert (scene.owing, scene.listener.woken) == ([scene.relay], 0)
+    scene.push([Text(stream=1, seq=1, text="a")])
+    await turn()
+    assert (len(scene.owing), scene.listener.woken) == (1, 1)
+
+
+async def test_who_is_reminded_of_an_ack_sends_it_unless_that_is_done() -> None:
+    scene = await Scene().open(SharedMemoryBus)
+    scene.push([AudioFrame(FRAME, 0)])
+    await turn()
+    scene.relay.remind(0.0)
+    assert scene.listener.woken == 1
+    scene.stream.take_ack(0.0)
+    scene.relay.remind(0.0)
+    assert scene.listener.woken == 1
+    scene.push([AudioFrame(FRAME, 1)])
+    await turn()
+    scene.relay.listener = None
+    scene.relay.remind(0.0)
+    assert scene.listener.woken == 1
 
 
 async def test_up_is_trimmed_to_what_no_worker_needs() -> None:

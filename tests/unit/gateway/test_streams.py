@@ -4,14 +4,16 @@ import pytest
 
 from legato.bus.base import Committed, StreamKey
 from legato.bus.memory import Bounds
-from legato.errors import Draining, LegatoError, StreamExists, UnknownEngine
-from legato.gateway.catalog import Choice
+from legato.bus.records import EngineRecord
+from legato.errors import Draining, LegatoError, Overloaded, StreamExists, UnknownEngine
+from legato.gateway.admission import Admission
+from legato.gateway.catalog import Catalog, Choice
 from legato.gateway.identity import Identity
 from legato.gateway.relay import Relay
-from legato.gateway.streams import seed_of
+from legato.gateway.streams import Streams, seed_of
 from legato.gateway.upkeep import TTL
 from legato.protocol.messages import Ack, FlowControl, Resume, StreamStart
-from tests.unit.gateway.stage import FRAME, Gateway, echo
+from tests.unit.gateway.stage import FRAME, Gateway, echo, offer
 
 KEY = StreamKey("default", "s")
 ME = Identity("default")
@@ -198,3 +200,23 @@ async def test_one_task_trims_for_all_streams() -> None:
 )
 def test_a_seed_is_a_small_number(options: dict[str, object], seed: int) -> None:
     assert seed_of(echo(options=options)) == seed
+
+
+async def test_a_stream_that_could_not_be_served_is_refused_before_anything_is_kept() -> None:
+    gateway = await Gateway().open()
+    clock = asyncio.get_running_loop().time
+    catalog = Catalog(gateway.bus.registry, clock)
+    await offer(gateway.bus, EngineRecord(kind="recognize", name="ear", slots=1, state="ready"))
+    admission = Admission(gateway.bus.registry, catalog, clock, max_wait=10.0)
+    streams = Streams(gateway.bus, resume_window=30.0, catalog=catalog, admission=admission)
+    who = ME
+
+    def listen(name: str) -> StreamStart:
+        return StreamStart(stream=1, stream_id=name, task="recognize", engine="ear")
+
+    await streams.prepare(who, listen("a"), token="t")
+    with pytest.raises(Overloaded, match="busy"):
+        await streams.prepare(who, listen("b"), token="t")
+    assert not await gateway.bus.logs.exists(StreamKey(who.tenant, "b"))
+    with pytest.raises(StreamExists):  # and not refused: it is there, and may go on
+        await streams.prepare(who, listen("a"), token="t")

@@ -1,14 +1,15 @@
 import asyncio
 import math
+from typing import cast
 
 import pytest
 
-from legato.bus.base import Committed, Direction, StreamKey
+from legato.bus.base import Committed, Direction, Logs, StreamKey
 from legato.bus.memory import MemoryBus
 from legato.errors import BusUnavailable
 from legato.gateway.notes import up_note
-from legato.gateway.relay import Relay
-from legato.gateway.upkeep import CLOSE_TIMEOUT, TOUCH_EVERY, TRIM_EVERY, TTL, Upkeep
+from legato.gateway.relay import HEAVY_ENTRIES, HEAVY_SECONDS, Relay
+from legato.gateway.upkeep import CLOSE_TIMEOUT, TOUCH_EVERY, TRIM_EVERY, TRIM_SOON, TTL, Upkeep
 from legato.protocol.media import AudioFrame
 from legato.session.server_stream import ServerStream
 from tests.unit.gateway.stage import FORMAT, FRAME, Job, echo
@@ -16,20 +17,45 @@ from tests.unit.gateway.stage import FORMAT, FRAME, Job, echo
 KEYS = [StreamKey("default", name) for name in "abc"]
 
 
+class RefusingLogs:
+    """Logs of a bus, of which one stream's cannot be trimmed."""
+
+    def __init__(self, logs: Logs, refused: StreamKey | None) -> None:
+        self._logs = logs
+        self._refused = refused
+
+    async def trim(
+        self, key: StreamKey, direction: Direction, *, upto: int, note: bytes | None = None
+    ) -> None:
+        if key == self._refused:
+            raise BusUnavailable("away")
+        await self._logs.trim(key, direction, upto=upto, note=note)
+
+    async def touch(self, key: StreamKey, *, ttl: float) -> bool:
+        return await self._logs.touch(key, ttl=ttl)
+
+
 class Scene:
     """Streams of which one frame came up, and can be trimmed."""
 
-    async def open(self, count: int = 1) -> "Scene":
+    async def open(self, count: int = 1, refused: StreamKey | None = None) -> "Scene":
         self.bus = MemoryBus(clock=asyncio.get_running_loop().time)
         self.keys = KEYS[:count]
-        self.upkeep = Upkeep(self.bus.logs, lambda: self.keys)
+        self.upkeep = Upkeep(cast("Logs", RefusingLogs(self.bus.logs, refused)), lambda: self.keys)
         self.relays = [await self._relay(key) for key in self.keys]
         return self
 
     async def _relay(self, key: StreamKey) -> Relay:
         await self.bus.logs.create(key, ttl=TTL)
         stream = ServerStream(echo(key.stream_id), FORMAT)
-        relay = Relay(self.bus, key, stream, moved=self.upkeep.note_moved, taken=lambda _: None)
+        relay = Relay(
+            self.bus,
+            key,
+            stream,
+            moved=self.upkeep.note_moved,
+            owing=lambda _: None,
+            taken=lambda _: None,
+        )
         relay.follow()
         stream.take(0, AudioFrame(FRAME, 0), 0.0)
         relay.push(stream.take_for_log())
@@ -64,7 +90,7 @@ async def test_what_is_forgotten_is_not_trimmed() -> None:
     await asyncio.sleep(0.01)
     scene.upkeep.forget(scene.relays[0])
     scene.upkeep.forget(scene.relays[0])
-    await asyncio.sleep(1.0)
+    await asyncio.sleep(2 * TRIM_EVERY)
     assert await scene.kept() == [1, 0]
 
 
@@ -73,7 +99,7 @@ async def test_who_closes_trims_no_more() -> None:
     scene.commit()
     await asyncio.sleep(0.01)
     await scene.upkeep.close()
-    await asyncio.sleep(1.0)
+    await asyncio.sleep(2 * TRIM_EVERY)
     assert await scene.kept() == [1]
 
 
@@ -146,3 +172,33 @@ async def test_audio_is_counted_when_a_stream_is_trimmed() -> None:
     await asyncio.sleep(TRIM_EVERY + 0.01)
     assert relay.take_trims() == {}
     assert await scene.kept() == [1]
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "entries"),
+    [(2 * FORMAT.samples(HEAVY_SECONDS), 1), (2, HEAVY_ENTRIES)],
+)
+async def test_what_moved_much_is_trimmed_soon_and_only_once(size_bytes: int, entries: int) -> None:
+    scene = await Scene().open()
+    (relay,) = scene.relays
+    for seq in range(1, entries + 1):
+        relay.stream.take(seq, AudioFrame(bytes(size_bytes), seq), 0.0)
+        relay.push(relay.stream.take_for_log())
+    for seq in (entries - 1, entries):
+        Job(scene.bus, KEYS[0]).write(Committed(seq, upto=relay.stream.received_upto))
+    await asyncio.sleep(TRIM_SOON - 0.01)
+    assert await scene.kept() == [entries + 1]
+    await asyncio.sleep(0.02)
+    assert await scene.kept() == [0]
+    relay.stream.take(entries + 1, AudioFrame(FRAME, entries + 1), 0.0)
+    relay.push(relay.stream.take_for_log())
+    scene.upkeep.note_moved(relay)
+    assert not relay.is_heavy
+
+
+async def test_a_trim_that_fails_does_not_keep_others(caplog: pytest.LogCaptureFixture) -> None:
+    scene = await Scene().open(3, refused=KEYS[1])
+    scene.commit()
+    await asyncio.sleep(TRIM_EVERY + 0.1)
+    assert await scene.kept() == [0, 1, 0]
+    assert "upkeep of streams failed" in caplog.text

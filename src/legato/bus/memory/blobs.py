@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from legato.bus.memory.alarm import Alarm
 from legato.bus.memory.bounds import Bounds
 from legato.bus.memory.shelf import Shelf
@@ -21,6 +23,9 @@ class MemoryBlobs:
 
     async def delete(self, tenant: str, name: str) -> bool:
         return self._shelf.delete((tenant,), name)
+
+    async def list(self, tenant: str) -> Set[str]:
+        return self._shelf.list((tenant,)).keys()
 
     def sweep(self, now: float) -> float | None:
         """Forget blobs that have outlived their time; return when to come again."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_left, insort
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from legato.bus.base import Claim, Job, StreamKey
+from legato.bus.base import Claim, Job, JobState, StreamKey
 from legato.bus.memory.alarm import Alarm
 from legato.bus.memory.bounds import Bounds
 from legato.bus.memory.deadlines import Deadlines
+from legato.bus.memory.rounds import Rounds
 from legato.bus.memory.tombstones import LIFETIME, Tombstones
 from legato.errors import BusUnavailable, Overloaded
 
@@ -26,18 +27,26 @@ class _Work:
     Attributes:
         job: As submitted.
         place: Rises with each submission; kept when the job waits again.
+        round: In which its tenant has a turn; kept as well.
         waiting: Whether it stands in its engine's queue.
         fence: Of the claim that may still renew, release or finish; 0 for none.
         deliveries: Claims so far, without those that were given back.
         lease: Seconds of the lease, as last asked for.
+        holder: The worker that claimed it last.
+        claimed: When that was.
+        submitted: When it came.
     """
 
     job: Job
     place: int
+    round: int
     waiting: bool = False
     fence: int = 0
     deliveries: int = 0
     lease: float = 0.0
+    holder: str | None = None
+    claimed: float = 0.0
+    submitted: float = 0.0
 
 
 @dataclass(slots=True, eq=False)
@@ -67,7 +76,8 @@ class MemoryJobs:
         self._bounds = bounds
         self._work: dict[StreamKey, _Work] = {}
         self._places: dict[int, _Work] = {}
-        self._queues: dict[str, list[int]] = {}
+        self._queues: dict[str, list[tuple[int, int]]] = {}
+        self._rounds = Rounds()
         self._waiters: dict[_Waiter, None] = {}
         self._leases: Deadlines[StreamKey] = Deadlines()
         self._finished = Tombstones(alarm)
@@ -84,7 +94,8 @@ class MemoryJobs:
             raise Overloaded(
                 f"{self._bounds.tombstones} jobs, the limit, were finished within {LIFETIME:g} s"
             )
-        work = _Work(job, next(self._next_place))
+        turn = self._rounds.enter(job.key.tenant)
+        work = _Work(job, next(self._next_place), turn, submitted=now)
         self._work[job.key] = work
         self._places[work.place] = work
         self._offer(work, now)
@@ -94,7 +105,7 @@ class MemoryJobs:
     ) -> Claim | None:
         now = self._alarm.now()
         self._lapse(now)
-        work = self._oldest(engines)
+        work = self._next(engines)
         if work is not None:
             self._leave_queue(work)
             return self._grant(work, holder, lease, now)
@@ -136,16 +147,34 @@ class MemoryJobs:
             self._drop(work)
             self._finished.add(claim.job.key, now)
 
-    async def withdraw(self, key: StreamKey) -> None:
+    async def withdraw(self, key: StreamKey) -> bool:
         self._alarm.now()
         self._finished.discard(key)
         work = self._work.get(key)
-        if work is not None:
-            self._drop(work)
+        if work is None:
+            return False
+        if work.waiting:
+            self._rounds.withdraw(key.tenant, work.round)
+        self._drop(work)
+        return True
 
     async def depth(self) -> Mapping[str, int]:
         self._lapse(self._alarm.now())
         return {engine: len(queue) for engine, queue in self._queues.items()}
+
+    async def list(self) -> Sequence[JobState]:
+        now = self._alarm.now()
+        self._lapse(now)
+        return [
+            JobState(
+                key=work.job.key,
+                engine=work.job.engine,
+                holder=None if work.waiting else work.holder,
+                deliveries=work.deliveries,
+                age=now - (work.submitted if work.waiting else work.claimed),
+            )
+            for work in sorted(self._work.values(), key=lambda work: work.place)
+        ]
 
     def sweep(self, now: float) -> float | None:
         """Let leases lapse that have run out; return when to come again."""
@@ -166,15 +195,16 @@ class MemoryJobs:
             "jobs": len(self._work),
             "finished_jobs": len(self._finished),
             "waiting_workers": len(self._waiters),
+            "tenants_in_line": len(self._rounds),
         }
 
     def _held(self, claim: Claim) -> _Work | None:
         work = self._work.get(claim.job.key)
         return work if work is not None and work.fence == claim.fence else None
 
-    def _oldest(self, engines: Collection[str]) -> _Work | None:
+    def _next(self, engines: Collection[str]) -> _Work | None:
         fronts = [self._queues[engine][0] for engine in engines if engine in self._queues]
-        return self._places[min(fronts)] if fronts else None
+        return self._places[min(fronts)[1]] if fronts else None
 
     def _offer(self, work: _Work, now: float) -> None:
         """Hand a job to the worker that has waited longest, else let it wait in its place."""
@@ -183,20 +213,22 @@ class MemoryJobs:
                 waiter.give(self._grant(work, waiter.holder, waiter.lease, now))
                 return
         work.waiting = True
-        insort(self._queues.setdefault(work.job.engine, []), work.place)
+        insort(self._queues.setdefault(work.job.engine, []), (work.round, work.place))
 
     def _leave_queue(self, work: _Work) -> None:
         if not work.waiting:
             return
         work.waiting = False
         queue = self._queues[work.job.engine]
-        del queue[bisect_left(queue, work.place)]
+        del queue[bisect_left(queue, (work.round, work.place))]
         if not queue:
             del self._queues[work.job.engine]
 
     def _grant(self, work: _Work, holder: str, lease: float, now: float) -> Claim:
         work.fence = next(self._next_fence)
         work.deliveries += 1
+        work.holder, work.claimed = holder, now
+        self._rounds.serve(work.job.key.tenant, work.round)
         self._lease(work, lease, now)
         return Claim(job=work.job, fence=work.fence, deliveries=work.deliveries, holder=holder)
 

@@ -234,6 +234,11 @@ class Log:
         self._wake()
         self._fail_writers()
 
+    @property
+    def has_room(self) -> bool:
+        """Whether less than the bound is kept."""
+        return self.size_bytes < self._bound
+
     async def room(self, admit: Callable[[], None]) -> None:
         """Wait until less than the bound is kept; `admit` raises if waiting has become vain."""
         admit()

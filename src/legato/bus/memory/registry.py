@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from itertools import count
 
 from legato.bus.base import Record
@@ -43,6 +43,9 @@ class MemoryRegistry:
 
     async def list(self, tenant: str, kind: str) -> Mapping[str, Record]:
         return self._shelf.list((tenant, kind))
+
+    async def kinds(self, tenant: str) -> Set[str]:
+        return {group[1] for group in self._shelf.groups() if group[0] == tenant}
 
     async def increment(
         self, tenant: str, kind: str, name: str, *, by: int = 1, ttl: float | None = None

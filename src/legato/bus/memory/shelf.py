@@ -64,6 +64,10 @@ class Shelf(Generic[V]):
             if not self._deadlines.passed((group, name), now)
         }
 
+    def groups(self) -> tuple[Group, ...]:
+        """Return the groups that hold live values."""
+        return tuple(group for group in self._groups if self.list(group))
+
     def put(self, group: Group, name: str, value: V, *, size_bytes: int, ttl: float | None) -> None:
         """Keep a value in the place of the one that was there, for `ttl` seconds or for ever.
 

@@ -55,6 +55,10 @@ class Writer:
     async def settle(self) -> None:
         self._admit()
 
+    @property
+    def has_room(self) -> bool:
+        return self._log.has_room
+
     async def room(self) -> None:
         await self._log.room(self._admit)
 

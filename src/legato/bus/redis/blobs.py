@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from legato.bus.redis.keys import Keys
 from legato.bus.redis.link import Command
+from legato.bus.redis.scan import scan
 from legato.bus.redis.servers import Servers, ask
 
 
@@ -35,3 +38,7 @@ class RedisBlobs:
         key = self._keys.blob(tenant, name)
         (reply,) = await ask(self._servers, key, ("DEL", key))
         return reply == 1
+
+    async def list(self, tenant: str) -> Set[str]:
+        keys = await scan(self._servers, self._keys, self._keys.blobs_of(tenant))
+        return {self._keys.name_in(key) for key in keys}

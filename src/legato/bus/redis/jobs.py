@@ -8,12 +8,21 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from legato.bus.base import Claim, Job, StreamKey
+from legato.bus.base import Claim, Job, JobState, StreamKey
 from legato.bus.redis.encoding import decode_job, encode_job
-from legato.bus.redis.keys import Keys, digest
+from legato.bus.redis.keys import Keys, digest, tenant_digest
 from legato.bus.redis.link import Command, Reply
 from legato.bus.redis.pushes import Pushes
-from legato.bus.redis.scripts import CLAIM, DEPTH, FINISH, RELEASE, RENEW, SUBMIT, WITHDRAW
+from legato.bus.redis.renewals import Renewals
+from legato.bus.redis.scripts import (
+    CLAIM,
+    DEPTH,
+    FINISH,
+    LIST_JOBS,
+    RELEASE,
+    SUBMIT,
+    WITHDRAW,
+)
 from legato.bus.redis.servers import Servers, ask
 from legato.errors import BusUnavailable, Internal, LegatoError
 from legato.telemetry.logs import logger
@@ -31,6 +40,12 @@ when it is told that there is work."""
 SOONEST_LOOK: Final = 0.05
 """Seconds between looks for leases that run out one after the other."""
 
+
+PAGE: Final = 500
+"""Jobs that are listed by one script."""
+
+JOB_FACTS: Final = 5
+"""Values that `list_jobs.lua` says of each."""
 
 log = logger("legato.bus.redis")
 
@@ -54,6 +69,7 @@ class RedisJobs:
         self._servers = servers
         self._pushes = pushes
         self._base = keys.jobs
+        self._renewals = Renewals(servers, keys.jobs)
         self._waiters: dict[_Waiter, None] = {}
         self._tasks: set[asyncio.Task[Claim | float]] = set()
         self._undoing: set[asyncio.Task[None]] = set()
@@ -67,7 +83,8 @@ class RedisJobs:
     async def submit(self, job: Job) -> None:
         name, engine = digest(job.key), job.engine
         finished, clock, engines = self._key("t", name), self._key("c"), self._key("e")
-        keys = (self._job(name), finished, clock, *self._queue(engine), engines)
+        rounds = self._key("u", tenant_digest(job.key.tenant))
+        keys = (self._job(name), finished, clock, *self._queue(engine), engines, rounds)
         tokens = await self._ask(SUBMIT(keys, name, engine, encode_job(job), _ms(KEPT)))
         self._tell(tokens, engine)
 
@@ -93,10 +110,7 @@ class RedisJobs:
             del self._waiters[waiter]
 
     async def renew(self, claim: Claim, *, lease: float) -> bool:
-        name = digest(claim.job.key)
-        queue, _ = self._queue(claim.job.engine)
-        keys = (self._job(name), self._key("h"), queue)
-        return await self._ask(RENEW(keys, name, claim.fence, _ms(lease), _kept(lease))) == 1
+        return await self._renewals.renew(claim, lease_ms=_ms(lease), keep_ms=_kept(lease))
 
     async def release(self, claim: Claim) -> None:
         await self._give_back(claim)
@@ -107,10 +121,10 @@ class RedisJobs:
         keys = (self._job(name), self._key("h"), queue, self._key("t", name))
         await self._ask(FINISH(keys, name, claim.fence, _ms(FINISHED)))
 
-    async def withdraw(self, key: StreamKey) -> None:
+    async def withdraw(self, key: StreamKey) -> bool:
         name = digest(key)
-        keys = (self._job(name), self._key("h"), self._key("t", name))
-        await self._ask(WITHDRAW(keys, self._base, name))
+        keys = (self._job(name), self._key("h"), self._key("t", name), self._key("c"))
+        return await self._ask(WITHDRAW(keys, self._base, name)) == 1
 
     async def depth(self) -> Mapping[str, int]:
         reply = await self._ask(DEPTH((self._key("e"),), self._base))
@@ -119,6 +133,14 @@ class RedisJobs:
             for engine, waiting in zip(reply[::2], reply[1::2], strict=True):
                 depths[engine.decode()] = waiting
         return depths
+
+    async def list(self) -> Sequence[JobState]:
+        engines = await self._ask(("SMEMBERS", self._key("e")))
+        queues = engines if isinstance(engines, list) else []
+        found: dict[StreamKey, tuple[int, JobState]] = {}
+        for queue in (*(self._queue(engine.decode())[0] for engine in queues), self._key("h")):
+            found.update(await self._listed(queue, held=queue == self._key("h")))
+        return [state for _, state in sorted(found.values(), key=lambda pair: pair[0])]
 
     def move(self, token: str) -> None:
         """Be told on another channel; who waits looks, and is listed there."""
@@ -182,7 +204,7 @@ class RedisJobs:
             *(waiting for _, waiting in queues),
         )
         token = self._token if wait > 0 else ""
-        command = CLAIM(keys, self._base, _ms(lease), _kept(lease), token, _ms(wait))
+        command = CLAIM(keys, self._base, _ms(lease), _kept(lease), token, _ms(wait), holder)
         reply = await self._ask(command)
         match reply:
             case [bytes(data), bytes(fence), int(deliveries)]:
@@ -205,6 +227,22 @@ class RedisJobs:
         keys = (self._job(name), self._key("h"), *self._queue(engine))
         self._tell(await self._ask(RELEASE(keys, name, claim.fence)), engine)
 
+    async def _listed(self, queue: str, *, held: bool) -> dict[StreamKey, tuple[int, JobState]]:
+        """Return the jobs of one list with their places, read a page at a time."""
+        found: dict[StreamKey, tuple[int, JobState]] = {}
+        first = 0
+        while True:
+            command = LIST_JOBS((queue,), self._base, first, first + PAGE - 1)
+            reply = await self._ask(command)
+            if not isinstance(reply, list):
+                return found
+            now_us, count, *facts = reply
+            for at in range(0, len(facts), JOB_FACTS):
+                found.update(_state(facts[at : at + JOB_FACTS], int(now_us), held=held))
+            first += PAGE
+            if count < PAGE:
+                return found
+
     # ── names ──
 
     async def _ask(self, command: Command) -> Reply:
@@ -224,6 +262,25 @@ class RedisJobs:
     def _queue(self, engine: str) -> tuple[str, str]:
         """Return the keys of an engine's queue and of the workers that wait for it."""
         return self._key("q", engine), self._key("w", engine)
+
+
+def _state(
+    facts: Sequence[bytes], now_us: int, *, held: bool
+) -> Mapping[StreamKey, tuple[int, JobState]]:
+    """Return the place and state of a job by its stream; nothing if it is not understood."""
+    data, place, fence, deliveries, holder = facts
+    try:
+        job = decode_job(data)
+    except Internal:
+        return {}  # of a later version
+    state = JobState(
+        key=job.key,
+        engine=job.engine,
+        holder=holder.decode() if held else None,
+        deliveries=int(deliveries),
+        age=max(0.0, (now_us - int(fence if held else place)) / 1e6),
+    )
+    return {job.key: (int(place), state)}
 
 
 def _claim(data: bytes, fence: int, deliveries: int, holder: str) -> Claim | float:

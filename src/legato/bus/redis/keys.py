@@ -6,6 +6,7 @@ Parts are percent-encoded: no two names meet, whatever they hold.
 
 from __future__ import annotations
 
+import re
 from array import array
 from binascii import crc_hqx
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from functools import cache
 from hashlib import blake2b
 from itertools import count
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from legato.bus.base import Direction, StreamKey
 
@@ -69,6 +70,23 @@ class Keys:
         """Return the key of a blob."""
         return f"{self._prefix}:b:{{{_tag(tenant, name)}}}"
 
+    def streams_of(self, tenant: str) -> str:
+        """Return the pattern (as of KEYS) of the records of a tenant's streams."""
+        return f"{_literally(self._prefix)}:{{{_tag(tenant, '')}*}}:r"
+
+    def kinds_of(self, tenant: str) -> str:
+        """Return the pattern of the keys of a tenant's records."""
+        return f"{_literally(self._prefix)}:k:{{{_tag(tenant, '')}*}}"
+
+    def blobs_of(self, tenant: str) -> str:
+        """Return the pattern of a tenant's blobs."""
+        return f"{_literally(self._prefix)}:b:{{{_tag(tenant, '')}*}}"
+
+    def name_in(self, key: str) -> str:
+        """Return what a key of a stream, of records or of a blob says besides its tenant."""
+        tag = key[len(self._prefix) :].partition("{")[2].partition("}")[0]
+        return unquote(tag.partition("/")[2])
+
     def channel(self, token: str) -> str:
         """Return the channel of a process's connection."""
         return f"{self._prefix}:p:{{{token}}}"
@@ -77,6 +95,11 @@ class Keys:
 def digest(key: StreamKey) -> str:
     """Return a hash that stands for a stream where its name must not."""
     return blake2b(f"{key.tenant}\0{key.stream_id}".encode(), digest_size=16).hexdigest()
+
+
+def tenant_digest(tenant: str) -> str:
+    """Return a hash that stands for a tenant where its name must not."""
+    return blake2b(tenant.encode(), digest_size=16).hexdigest()
 
 
 def slot(name: str) -> int:
@@ -107,6 +130,11 @@ def _slot_tags() -> array[int]:
             if not missing:
                 break
     return tags
+
+
+def _literally(text: str) -> str:
+    """Return a pattern that matches `text` alone."""
+    return re.sub(r"([*?\[\]\\^])", r"\\\1", text)
 
 
 def _tag(*parts: str) -> str:

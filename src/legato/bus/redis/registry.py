@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from legato.bus.base import Record
 from legato.bus.redis.keys import Keys
 from legato.bus.redis.link import Reply
+from legato.bus.redis.scan import scan
 from legato.bus.redis.scripts import ERASE, GET, INCREMENT, LIST, PUT, Script
 from legato.bus.redis.servers import Servers, ask
 
@@ -59,6 +60,10 @@ class RedisRegistry:
             name.decode(): Record(value, int(version))
             for name, version, value in zip(reply[::3], reply[1::3], reply[2::3], strict=True)
         }
+
+    async def kinds(self, tenant: str) -> Set[str]:
+        keys = await scan(self._servers, self._keys, self._keys.kinds_of(tenant))
+        return {self._keys.name_in(key) for key in keys}
 
     async def increment(
         self, tenant: str, kind: str, name: str, *, by: int = 1, ttl: float | None = None

@@ -54,8 +54,9 @@ CLAIM: Final = Script("claim", "queue")
 RENEW: Final = Script("renew")
 RELEASE: Final = Script("release", "queue")
 FINISH: Final = Script("finish")
-WITHDRAW: Final = Script("withdraw")
+WITHDRAW: Final = Script("withdraw", "queue")
 DEPTH: Final = Script("depth", "queue")
+LIST_JOBS: Final = Script("list_jobs", "queue")
 GET: Final = Script("get", "records")
 PUT: Final = Script("put", "records")
 ERASE: Final = Script("erase", "records")
@@ -64,7 +65,7 @@ INCREMENT: Final = Script("increment", "records")
 
 SCRIPTS: Final = (
     CREATE, TAKE, ATTACH, DETACH, WAIT, TRIM, NOTE, NOTES, TOUCH, DELETE,
-    SUBMIT, CLAIM, RENEW, RELEASE, FINISH, WITHDRAW, DEPTH,
+    SUBMIT, CLAIM, RENEW, RELEASE, FINISH, WITHDRAW, DEPTH, LIST_JOBS,
     GET, PUT, ERASE, LIST, INCREMENT,
 )  # fmt: skip
 """All of them; a server that has lost them is given them again."""

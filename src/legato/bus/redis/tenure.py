@@ -135,10 +135,12 @@ class Tenure:
             command += ("e", entry)
         return tuple(command)
 
-    def advance(self, entries: Sequence[bytes]) -> None:
-        """Note that entries are stored."""
+    def advance(self, entries: Sequence[bytes]) -> int:
+        """Note that entries are stored; return what they count."""
+        size_bytes = size_of(entries)
         self.last += len(entries)
-        self.stored += size_of(entries)
+        self.stored += size_bytes
+        return size_bytes
 
     def look(self) -> Command:
         """Return the command that shows the state of the log."""

@@ -78,6 +78,7 @@ class RedisWriter:
         self._in_doubt: tuple[int, int] | None = None
         self._doubts = 0
         self._looked_at = 0
+        self._look_due = False
         self._refusal: LegatoError | None = None
         self._trouble: LegatoError | None = None
         self._stuck_since: float | None = None
@@ -118,6 +119,10 @@ class RedisWriter:
         while self._buffer or not self._tenure.incarnation:
             await self._gauge.change()
             self._admit()
+
+    @property
+    def has_room(self) -> bool:
+        return not self._is_full
 
     async def room(self) -> None:
         look_at, pause = 0.0, RETRY
@@ -184,6 +189,8 @@ class RedisWriter:
             self._outbox.pushes.looks(taken.told)
             self._meet(before)
             self._resolve_doubt(taken.mine)
+            if self._look_due:
+                self._look()
             self._go_on()
 
     def _resolve_doubt(self, mine: int) -> None:
@@ -200,8 +207,8 @@ class RedisWriter:
             self._not_stored(reply, len(entries), last)
             return
         tenure = self._tenure
-        tenure.advance(entries)
-        self._drop(len(entries))
+        self._gauge.pending -= tenure.advance(entries)
+        del self._buffer[: len(entries)]
         self._stored = last
         self._gauge.stored = tenure.stored
         self._doubts = 0
@@ -318,6 +325,8 @@ class RedisWriter:
         self._outbox.servers.submit(Call(self._record, [command], done, once=once))
 
     def _look(self, *before: Command) -> None:
+        """Ask for the state of the log, or, as long as nothing is known of it, once it is taken."""
+        self._look_due = not self._tenure.incarnation
         if self._refusal is None and self._tenure.incarnation:
             commands = [*before, self._tenure.look()]
             self._outbox.servers.submit(Call(self._record, commands, self._looked))

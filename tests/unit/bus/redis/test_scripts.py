@@ -254,12 +254,12 @@ def job(name: str) -> tuple[str, ...]:
 
 
 def submitting(name: str) -> Command:
-    return scripts.SUBMIT((*job(name), f"{BASE}:e"), name, "e", "data", 60_000)
+    return scripts.SUBMIT((*job(name), f"{BASE}:e", f"{BASE}:u:t"), name, "e", "data", 60_000)
 
 
 def claiming(nonce: str) -> Command:
     keys = (f"{BASE}:h", f"{BASE}:c", f"{BASE}:o:{nonce}", f"{BASE}:q:e", f"{BASE}:w:e")
-    return scripts.CLAIM(keys, BASE, 5_000, 60_000, "aa", 1_000)
+    return scripts.CLAIM(keys, BASE, 5_000, 60_000, "aa", 1_000, "w1")
 
 
 def claimed(line: Line, nonce: str) -> bytes:
@@ -380,7 +380,7 @@ def test_without_memory_what_runs_goes_on(full: Line) -> None:
     full(*putting("n", "v"))
     out_of_memory(full)
     held = f"{BASE}:h"
-    assert full(*scripts.RENEW((job("a")[0], held, job("a")[3]), "a", fence, 9_000, 60_000)) == 1
+    assert full(*scripts.RENEW((held, job("a")[0], job("a")[3]), 9_000, 60_000, "a", fence)) == [1]
     assert claimed(full, "m")
     released = scripts.RELEASE((job("a")[0], held, *job("a")[3:]), "a", fence, 0)
     assert full(*released) == []

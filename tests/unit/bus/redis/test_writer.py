@@ -452,3 +452,27 @@ async def test_an_append_after_the_end_of_the_bus_raises(desk: Desk) -> None:
     desk.outbox.close()
     with pytest.raises(BusUnavailable, match="closed"):
         desk.writer.append(frame(0))
+
+
+async def test_who_is_told_to_look_before_it_has_the_log_looks_then() -> None:
+    desk = Desk()
+    desk.writer.open("aa/1")
+    await desk.asked()
+    desk.writer.look()  # a reader has come in between, and the reply is still on its way
+    assert len(desk.servers.asked) == 1
+    await desk.take()
+    assert (await desk.asked())[0] == b"HMGET"
+    desk.servers.answer([b"i", b"3", desk.token, None, b"bb/4"])
+    _, channel, push = await desk.asked()
+    assert (channel, decode_push(push)[1].looks) == (b"legato:p:{bb}", [4])
+    desk.servers.take()
+    desk.writer.open("aa/1")
+    await desk.take()
+    assert desk.servers.take() == [], "it has looked"
+
+
+async def test_a_full_log_has_no_room_nor_one_of_which_nothing_is_known(desk: Desk) -> None:
+    assert desk.writer.has_room
+    assert not Desk().writer.has_room
+    desk.writer.append(frame(0, 10_000))
+    assert not desk.writer.has_room

@@ -1,6 +1,6 @@
--- Gives the oldest waiting job of some engines to a worker.
+-- Gives the next waiting job of some engines to a worker.
 -- KEYS: held, clock, nonce, then for each engine its queue, then for each its waiting workers.
--- ARGV: base, lease in ms, ms to keep the job, channel or '', ms that the worker waits.
+-- ARGV: base, lease in ms, ms to keep the job, channel or '', ms that the worker waits, its name.
 -- Reply: {data, fence, deliveries}, or {ms until a lease may run out, -1 if none is held}
 local base, engines, now = ARGV[1], (#KEYS - 3) / 2, time()
 local held, clock = KEYS[1], KEYS[2]
@@ -25,8 +25,11 @@ while true do
   if data then
     local number = ticket(clock, 'f', now)
     local deliveries = redis.call('HINCRBY', key, 'n', 1)
-    redis.call('HSET', key, 'f', number)
+    redis.call('HSET', key, 'f', number, 'w', ARGV[6])
     redis.call('ZADD', held, string.format('%.0f', now / 1000 + ARGV[2]), first)
+    local round, tenant = math.max(current(clock), math.floor(place)), redis.call('HGET', key, 'u')
+    redis.call('HSET', clock, 'r', string.format('%.0f', round))
+    if tenant then forget_past(tenant, round) end
     redis.call('SET', KEYS[3], first .. ' ' .. number, 'PX', 15000)
     for _, kept in ipairs({key, held, clock}) do keep(kept, tonumber(ARGV[3])) end
     return {data, number, deliveries}

@@ -1,8 +1,10 @@
 -- What the scripts of jobs share. Keys under BASE, all in one slot:
---   :j:<digest> a job: d data, e engine, p place, f fence of the last claim (0: none), n deliveries
---   :q:<engine> digests of waiting jobs by place    :w:<engine> channels of waiting workers by expiry
+--   :j:<digest> a job: d data, e engine, p place, f fence of the last claim (0: none), w who made it,
+--     n deliveries, r turn, u key of the tenant's last round
+--   :q:<engine> digests of waiting jobs by turn     :w:<engine> channels of waiting workers by expiry
 --   :h digests of held jobs by the end of the lease :c last fence and place   :e engines
 --   :t:<digest> finished                            :o:<nonce> what a claim was given
+--   :u:<digest> last round of a tenant
 -- Fences and places are the time in µs, or one more than the last: they rise even if :c is lost.
 local function time()
   local now = redis.call('TIME')
@@ -16,6 +18,19 @@ local function ticket(clock, field, now)
   return value
 end
 
+-- Tenants take turns: each has one job in each round, and `r` of a job is its round, with a fraction
+-- that orders those of one round as they came. `r` of :c is the round of the last job handed out,
+-- `s` counts jobs. A tenant's last round is known while it lies ahead.
+local TIES = 2 ^ 20
+
+local function current(clock)
+  return tonumber(redis.call('HGET', clock, 'r') or '0')
+end
+
+local function forget_past(key, now)
+  if tonumber(redis.call('GET', key) or '-1') <= now then redis.call('DEL', key) end
+end
+
 local function keep(key, ms)
   if redis.call('PTTL', key) < ms then redis.call('PEXPIRE', key, ms) end
 end
@@ -26,9 +41,9 @@ local function lapse(base, now)
     'LIMIT', 0, 1000)
   for _, digest in ipairs(due) do
     redis.call('ZREM', base .. ':h', digest)
-    local job = redis.call('HMGET', base .. ':j:' .. digest, 'e', 'p')
+    local job = redis.call('HMGET', base .. ':j:' .. digest, 'e', 'r')
     if job[1] then
-      redis.call('ZADD', base .. ':q:' .. job[1], job[2], digest)
+      redis.call('ZADD', base .. ':q:' .. job[1], job[2] or 0, digest)
       keep(base .. ':q:' .. job[1], 3600000)
     end
   end
