@@ -422,3 +422,32 @@ def test_engine_processes_die_with_their_worker(end: signal.Signals, tmp_path: P
         while any(Path(f"/proc/{pid}").exists() for pid in engines):
             assert time.monotonic() < deadline
             time.sleep(0.02)
+
+
+async def test_a_process_is_replaced_after_so_many_calls_and_none_is_lost() -> None:
+    others = children()
+    bus = MemoryBus()
+    config = WorkerConfig(engines=(OBEDIENT, ATTENTIVE), recycle_after=3, recycle_jitter=0)
+    pcm = noise(2.0)
+    seen: set[int] = set()
+    async with Worker(bus, config) as worker:
+        await asyncio.wait_for(worker.wait_ready(), 60)
+        held = await stream(worker, "recognize", "attentive", "held")
+        held.frames_of(pcm[: len(pcm) // 2])
+        await held.until(lambda s: s.texts)
+        for number in range(10):
+            seen |= children() - others
+            assert await spoken_by(worker, f"s{number}") == spoken("Fine again.")
+            other = await stream(worker, "recognize", "attentive", f"r{number}")
+            other.frames_of(noise(0.5))
+            other.end()
+            await other.over()
+            assert isinstance(other.last_word, StreamEnd)
+        held.frames_of(pcm[len(pcm) // 2 :])
+        held.end()
+        await held.over()
+        assert [text.text for text in held.finals] == final_texts(pcm)
+        assert not any(isinstance(item, Notice) for item in held.down)
+        await eventually(lambda: len(children() - others) == 2)
+        seen |= children() - others
+    assert len(seen) >= 4, "both engines were replaced"

@@ -2,9 +2,11 @@
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from ctypes import PyDLL
+from dataclasses import replace
 
 from legato.audio import AudioChunk, AudioFormat
 from legato.engines.base import Checkpoint, EngineInfo, EngineKind
@@ -44,6 +46,15 @@ class Obedient:
             if "raise" in piece:
                 raise ValueError(piece)
             yield from self._tone.synthesize(request, [piece])
+
+
+class Threaded(Obedient):
+    """Says that it may be forked, and keeps a thread."""
+
+    info = replace(Obedient.info, name="threaded", forkable=True)
+
+    def load(self) -> None:
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 
 
 class Broken(Obedient):

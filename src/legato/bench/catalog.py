@@ -14,6 +14,7 @@ from legato.bench import (
     ready,
     resume,
     rivals,
+    second_process,
     session_frame,
     soak,
     speaking,
@@ -28,6 +29,7 @@ class UnknownBenchmark(ValueError):
 
 ALL: tuple[Benchmark, ...] = (
     *ready.BENCHMARKS,
+    *second_process.BENCHMARKS,
     *speaking.BENCHMARKS,
     *listening.BENCHMARKS,
     *cancelling.BENCHMARKS,

@@ -61,13 +61,7 @@ async def serve_until_stopped(
     """
     began = time.monotonic()
     allow_open_files()
-    asked, once_more = asyncio.Event(), asyncio.Event()
-
-    def ask() -> None:
-        (once_more if asked.is_set() else asked).set()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, ask)
+    asked, once_more = _on_signals()
     node = await Node.open(
         settings.bus.url,
         gateway=settings.gateway if gateway else None,
@@ -80,18 +74,38 @@ async def serve_until_stopped(
         async with _watched(settings.metrics if watched_here else None, node, asked) as metrics:
             await _start(node, settings)
             if listen_fd is not None:
+                _settle_heap()
                 tell_ready()
                 await asked.wait()
-                return
-            _tell_begun(node, metrics, loading=worker)
-            await _unless(asked, node.ready())
-            if not asked.is_set():
-                _settle_heap()
-                _tell_ready(time.monotonic() - began, node, has_worker=worker)
-                await _unless(asked, node.finished())
-            ERR.print("legato: stopping; once more to stop at once")
+            else:
+                await _attend(node, asked, metrics, began=began, has_worker=worker)
     finally:
         await _stop(node, once_more, 0.0 if gateway else settings.gateway.drain_timeout)
+
+
+def _on_signals() -> tuple[asyncio.Event, asyncio.Event]:
+    """Return what the first and what the second signal to stop sets."""
+    asked, once_more = asyncio.Event(), asyncio.Event()
+
+    def ask() -> None:
+        (once_more if asked.is_set() else asked).set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, ask)
+    return asked, once_more
+
+
+async def _attend(
+    node: Node, asked: asyncio.Event, metrics: str | None, *, began: float, has_worker: bool
+) -> None:
+    """Say how a node gets on until it is asked to stop."""
+    _tell_begun(node, metrics, loading=has_worker)
+    await _unless(asked, node.ready())
+    if not asked.is_set():
+        _settle_heap()
+        _tell_ready(time.monotonic() - began, node, has_worker=has_worker)
+        await _unless(asked, node.finished())
+    ERR.print("legato: stopping; once more to stop at once")
 
 
 @asynccontextmanager

@@ -39,6 +39,8 @@ class EngineInfo:
         slots: Streams it serves at once in one process.
         deterministic: Whether the same seed and input give the same samples or text.
         inline: Never blocks and may run in the event loop.
+        forkable: Whether a process that has loaded it may be forked to make further ones, which
+            then share its weights: `load` leaves no thread, no connection and no device open.
         licence: SPDX expression of engine and weights.
     """
 
@@ -52,6 +54,7 @@ class EngineInfo:
     slots: int = 1
     deterministic: bool = False
     inline: bool = False
+    forkable: bool = False
     licence: str = ""
 
 

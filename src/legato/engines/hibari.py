@@ -12,9 +12,11 @@ import hashlib
 import re
 import threading
 import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -24,9 +26,8 @@ from legato.audio import AudioChunk, AudioFormat, to_int16
 from legato.engines.base import EngineInfo, EngineKind
 from legato.engines.installation import require, version
 from legato.engines.markup import letters_of, spoken, unread
-from legato.engines.onnx import without_telemetry
+from legato.engines.onnx import session, without_telemetry
 from legato.errors import (
-    EngineTimeout,
     EngineUnavailable,
     UnknownVoice,
     UnsupportedText,
@@ -53,9 +54,6 @@ _PAUSES: Final = ((".!?…", 35), (",;:—", 15))
 
 _NO_PAUSE: Final = 6
 _CLOSING: Final = "\"”’)]}' "
-_TURN: Final = 10.0
-"""Seconds after which a call that gets no turn has failed."""
-
 _PARTS: Final = re.compile(r"\d+|[^\W\d_]+")
 """Numbers and words within a token such as "/994" (hibari 0.2.1 passes over such numbers)."""
 
@@ -81,9 +79,10 @@ class Hibari:
             voices=tuple(_voices()),
             slots=32,
             deterministic=True,
+            forkable=True,
             licence="Apache-2.0",
         )
-        self._turns = threading.BoundedSemaphore(parallel)
+        self._turns = Turns(parallel)
         self._loading = threading.Lock()
         self._loaded: dict[str, Any] = {}
 
@@ -129,6 +128,8 @@ class Hibari:
                 from hibari import Hibari as Network
 
                 network = Network(name, threads=1)
+                # Its own session keeps 20 MB of working memory, which processes cannot share.
+                network.sess = session(Path(network.model_path))
                 network(_WARM_UP, seed=0)
                 self._loaded[name] = network
             return self._loaded[name]
@@ -156,13 +157,43 @@ class Hibari:
     def _call(
         self, voice: Any, phonemes: str, speed: float, noise: np.random.Generator
     ) -> NDArray[np.float32]:
-        if not self._turns.acquire(timeout=_TURN):
-            raise EngineTimeout("hibari is busy with other streams")
-        try:
+        with self._turns:
             audio: NDArray[np.float32] = voice.from_ids(voice.ids(phonemes), speed, noise)
             return audio
-        finally:
-            self._turns.release()
+
+
+class Turns:
+    """Lets some threads at once go on, first come first served.
+
+    `threading.Semaphore` lets a thread that comes back at once overtake those that wait, for ever
+    if it never pauses.
+
+    Args:
+        parallel: How many at once.
+    """
+
+    def __init__(self, parallel: int) -> None:
+        self._free = parallel
+        self._waiting: deque[threading.Lock] = deque()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return
+            turn = threading.Lock()
+            turn.acquire()
+            self._waiting.append(turn)
+        # Without a deadline of its own: the worker watches over each call.
+        turn.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._free += 1
 
 
 def _voices() -> Iterator[Voice]:

@@ -75,6 +75,7 @@ class Moonshine:
             languages=(_LANGUAGE,),
             slots=8,
             deterministic=True,
+            forkable=True,
             licence="MIT",
         )
         self._threads = threads

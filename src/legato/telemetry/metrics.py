@@ -6,6 +6,7 @@ chooses to. Labels have few values: engines, codes, directions; never a stream o
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
 from prometheus_client import (
@@ -16,6 +17,10 @@ from prometheus_client import (
     Histogram,
     generate_latest,
 )
+from prometheus_client.multiprocess import MultiProcessCollector
+
+MULTIPROCESS: Final = "PROMETHEUS_MULTIPROC_DIR"
+"""Variable of prometheus_client: the folder in which processes keep their values together."""
 
 REGISTRY: Final = CollectorRegistry()
 
@@ -31,7 +36,7 @@ def _counter(name: str, what: str, *labels: str) -> Counter:
 
 
 def _gauge(name: str, what: str, *labels: str) -> Gauge:
-    return Gauge(f"legato_{name}", what, labels, registry=REGISTRY)
+    return Gauge(f"legato_{name}", what, labels, registry=REGISTRY, multiprocess_mode="livesum")
 
 
 def _histogram(name: str, what: str, *labels: str) -> Histogram:
@@ -59,5 +64,12 @@ AUDIO_SECONDS = _counter("audio_seconds", "Seconds of audio carried.", "directio
 
 
 def exposition() -> bytes:
-    """Return all metrics in the Prometheus text format."""
-    return generate_latest(REGISTRY)
+    """Return all metrics in the Prometheus text format.
+
+    Where `MULTIPROCESS` is set, they are those of all processes with the same folder, added up.
+    """
+    if MULTIPROCESS not in os.environ:  # noqa: TID251  (prometheus_client reads it)
+        return generate_latest(REGISTRY)
+    together = CollectorRegistry()
+    MultiProcessCollector(together)  # type: ignore[no-untyped-call]  # the library has no types there
+    return generate_latest(together)

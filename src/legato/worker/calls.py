@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from legato.engines.base import EngineInfo
 from legato.errors import EngineUnavailable, from_wire
@@ -28,6 +29,16 @@ from legato.worker.frames import (
 )
 
 Request = SynthesisRequest | RecognitionRequest
+
+BACKLOG: Final = 16
+"""Outputs not read yet from which on only the latest partial is kept."""
+
+Freed = Callable[[float], None]
+"""Takes the seconds for which a slot was taken that is free now; called in the event loop."""
+
+
+def unnoticed(held: float) -> None:
+    """Do nothing about a slot that is free."""
 
 
 class EngineLost(Exception):
@@ -64,28 +75,25 @@ class EngineCall:
         number: Of the call, unique within its host.
         slot: Which of the host's slots it has.
         send: Takes word to the engine; never blocks.
-        clock: Monotonic seconds.
 
     Attributes:
-        progress_at: When it began, last took input or gave output, or rightly waited.
+        stalled: Seconds of its share of the engine's work since it last took input or gave output,
+            as its watch counts them.
         sent: Commands sent to the engine since it began.
         closed: Whether nobody wants its outputs any more.
         finished: Whether the engine has let go of its slot.
         given_up: Whether it failed before the engine let go.
     """
 
-    def __init__(
-        self, number: int, slot: int, send: Callable[[CallInput], None], clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, number: int, slot: int, send: Callable[[CallInput], None]) -> None:
         self.number = number
         self.slot = slot
-        self.progress_at = clock()
+        self.stalled = 0.0
         self.sent = 0
         self.closed = False
         self.finished = False
         self.given_up = False
         self._send = send
-        self._clock = clock
         self._outputs: deque[Sound | Heard | Reached] = deque()
         self._untaken = 0
         self._over = False
@@ -147,7 +155,7 @@ class EngineCall:
 
     def receive(self, output: CallOutput) -> None:
         """Take word from the engine."""
-        self.progress_at = self._clock()
+        self.stalled = 0.0
         match output:
             case Consumed():
                 self._untaken -= output.size_bytes
@@ -160,6 +168,9 @@ class EngineCall:
                 error.remote = False
                 self.fail(error)
             case Sound() | Heard() | Reached() if not self.closed:
+                behind = len(self._outputs) >= BACKLOG
+                if behind and _is_partial(output) and _is_partial(self._outputs[-1]):
+                    self._outputs.pop()  # outdated before it was read
                 self._outputs.append(output)
                 self._arrived.set()
 
@@ -192,7 +203,11 @@ class CallTable:
         slots: How many calls at once.
         send: Takes commands to the host; never blocks.
         clock: Monotonic seconds.
-        freed: Called when a slot becomes free.
+        freed: Called when a slot becomes free, with the seconds for which it was taken.
+
+    Attributes:
+        opened: Calls begun so far.
+        moves: Words that came from the host so far.
     """
 
     def __init__(
@@ -201,22 +216,32 @@ class CallTable:
         send: Callable[[Speak | Listen | CallInput], None],
         clock: Callable[[], float],
         *,
-        freed: Callable[[], None] = lambda: None,
+        freed: Freed = unnoticed,
     ) -> None:
+        self.opened = 0
+        self.moves = 0
         self._send = send
         self._clock = clock
         self._freed = freed
         self._free = list(reversed(range(slots)))
         self._calls: dict[int, EngineCall] = {}
-        self._next = 0
+        self._began: dict[int, float] = {}
 
     def __iter__(self) -> Iterator[EngineCall]:
         return iter(tuple(self._calls.values()))
+
+    def __len__(self) -> int:
+        return len(self._calls)
 
     @property
     def free(self) -> int:
         """Slots that are free."""
         return len(self._free)
+
+    def ages(self) -> list[float]:
+        """Return for how many seconds each call that is open has had its slot."""
+        now = self._clock()
+        return [now - began for began in self._began.values()]
 
     def open(self, request: Request) -> EngineCall:
         """Begin a call.
@@ -225,9 +250,10 @@ class CallTable:
             IndexError: If no slot is free.
         """
         slot = self._free.pop()
-        call = EngineCall(self._next, slot, self._send, self._clock)
-        self._next += 1
+        call = EngineCall(self.opened, slot, self._send)
+        self.opened += 1
         self._calls[call.number] = call
+        self._began[call.number] = self._clock()
         if isinstance(request, SynthesisRequest):
             self._send(Speak(call.number, slot, request))
         else:
@@ -236,6 +262,7 @@ class CallTable:
 
     def receive(self, output: CallOutput) -> None:
         """Hand word from the host to its call."""
+        self.moves += 1
         call = self._calls.get(output.call)
         if call is None:
             return
@@ -243,14 +270,19 @@ class CallTable:
         if call.finished:
             del self._calls[call.number]
             self._free.append(call.slot)
-            self._freed()
+            self._freed(self._clock() - self._began.pop(call.number))
 
     def clear(self) -> list[EngineCall]:
         """Take all calls away, as their host is gone; no slot is free any more."""
         calls = list(self._calls.values())
         self._calls.clear()
+        self._began.clear()
         self._free.clear()
         return calls
+
+
+def _is_partial(output: CallOutput) -> bool:
+    return isinstance(output, Heard) and not output.transcript.final
 
 
 def _feed(call: int, piece: str | bytes) -> Feed:

@@ -14,7 +14,8 @@ class EngineSpec:
     Attributes:
         kind: What it does.
         name: As registered.
-        processes: Engine processes to keep; each loads its own weights.
+        processes: Engine processes to keep. Those of an engine that can be forked share one copy
+            of its weights, kept by one process more.
         slots: Streams that one process serves at once; None takes what the engine says.
         target: `module:Class` to use instead of what is registered under `name`.
     """
@@ -54,7 +55,8 @@ class WorkerConfig:
         engine_timeout: Seconds that a call may stay inside its engine without taking input or
             giving output; then its process is replaced.
         load_timeout: Seconds that an engine may take to load and warm up.
-        slot_timeout: Seconds that a call may wait for a free slot; then its stream is refused.
+        slot_timeout: Seconds that a call waits for a free slot while no call at all gets one; then
+            its stream fails. As long as the line moves, a stream that was accepted is served.
         restart_delay: Seconds before the second restart in a row; doubles with each. The first is
             at once.
         max_restart_delay: Bound of that, in seconds.
@@ -68,6 +70,11 @@ class WorkerConfig:
         announce_every: Seconds between renewals of the engines' records.
         record_ttl: Seconds that a record outlives its last renewal.
         max_text_chars: Characters of one utterance.
+        recycle_after: Calls after which an engine's process is replaced by a fresh one, which is
+            loaded first; no call is cut short. Engines in the worker's own process go on.
+        recycle_jitter: By how many more or less each process has, and each worker.
+        restart_after: Streams after which the worker drains and ends with exit code 0, for a
+            supervisor to start it anew; unset, never.
     """
 
     engines: tuple[EngineSpec, ...] = DEFAULT_ENGINES
@@ -78,7 +85,7 @@ class WorkerConfig:
     idle_release: float = 5.0
     engine_timeout: float = 10.0
     load_timeout: float = 300.0
-    slot_timeout: float = 10.0
+    slot_timeout: float = 30.0
     restart_delay: float = 0.5
     max_restart_delay: float = 30.0
     max_redos: int = 3
@@ -90,3 +97,6 @@ class WorkerConfig:
     announce_every: float = 2.0
     record_ttl: float = 6.0
     max_text_chars: int = 20_000
+    recycle_after: int = 10_000
+    recycle_jitter: int = 500
+    restart_after: int | None = None

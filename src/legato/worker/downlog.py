@@ -51,11 +51,13 @@ class DownLog:
         self._sample_bytes = audio.sample_bytes
         self._frame_bytes = audio.frame_bytes(frame_ms / 1000)
         self._entry_samples = audio.samples(ENTRY_SECONDS)
+        self._recovering = False
         self._rest = bytearray()
         self._items: list[Item] = []
 
     def audio(self, pcm: bytes) -> None:
         """Add audio of the utterance; what does not fill a frame waits for more."""
+        self._restore()
         rest = self._rest
         rest += pcm
         size = self._frame_bytes
@@ -70,6 +72,7 @@ class DownLog:
         error: LegatoError | None = None,
     ) -> None:
         """End the utterance: its last frame, unless it was cancelled or is silent, and its end."""
+        self._restore()
         if reason != "cancelled" and (self._sounding or self._rest):
             self._frame(bytes(self._rest), last=True)
         self._rest.clear()
@@ -94,6 +97,7 @@ class DownLog:
 
     def transcript(self, transcript: Transcript) -> None:
         """Add a text; it gets its number."""
+        self._restore()
         transcript.seq = self._number()
         self._items.append(transcript)
 
@@ -104,6 +108,24 @@ class DownLog:
     def notice(self, notice: Notice) -> None:
         """Add news."""
         self._items.append(notice)
+
+    def recovering(self, message: str, *, idle: bool) -> None:
+        """Say at once that the stream goes on elsewhere; `restored` follows with the next output.
+
+        Args:
+            message: For a person.
+            idle: Whether no output is owed: then the stream is restored already.
+        """
+        self.notice(Notice(kind="recovering", message=message))
+        self._recovering = True
+        if idle:
+            self._restore()
+        self.write()
+
+    def _restore(self) -> None:
+        if self._recovering:
+            self._recovering = False
+            self.notice(Notice(kind="restored"))
 
     def queued(self, place: int) -> None:
         """Say at once that the stream waits for its engine, at this place of the line."""

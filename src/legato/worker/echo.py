@@ -14,7 +14,7 @@ from legato.protocol.messages import Cancel, Finalize, StreamEnd, Text, Utteranc
 from legato.telemetry.logs import logger
 from legato.worker.service import trace_of
 from legato.worker.tail import Tail
-from legato.worker.takeover import Standing
+from legato.worker.takeover import GivenBack, Standing
 
 MARK_FRAMES: Final = 10
 """Frames for one mark, if they are not longer than this:"""
@@ -29,8 +29,9 @@ log = logger("legato.worker.echo")
 class Echo:
     """Does one echo job, from its start or from where another worker left it.
 
-    There is no task and no queue between the two logs. Marks are written by `run` once there is
-    room, so that a client who does not read is given no more credit.
+    There is no task and no queue between the two logs. A mark is written with the frames that make
+    it due if there is room, or else by `run` once there is, so that a client who does not read is
+    given no more credit.
 
     Args:
         job: What to do.
@@ -81,9 +82,14 @@ class Echo:
                 if self._ended:
                     return
                 await self._writer.room()
-                self._mark()
+                if self._may_mark:
+                    self._writer.append((self._mark(),))
         finally:
             self._tail.close()
+
+    def leave(self) -> None:
+        """Stop here; another worker goes on with the next frame."""
+        self._fail(GivenBack())
 
     def _deliver(self, entries: Sequence[Entry]) -> None:
         out: list[Item] = []
@@ -100,7 +106,7 @@ class Echo:
         except Exception as error:  # noqa: BLE001  top of a callback: a bug ends the stream
             log.critical("echo failed", trace=trace_of(error))
             self._fail(Internal())
-        if self._unmarked >= MARK_FRAMES or self._unmarked_samples >= self._mark_samples:
+        if self._ended or self._is_mark_due:
             self._due.set()
 
     def _append(self, out: list[Item]) -> None:
@@ -108,8 +114,19 @@ class Echo:
             skipped = min(self._skip, len(out))
             self._skip -= skipped
             del out[:skipped]
+        if self._may_mark and self._writer.has_room:
+            out.append(self._mark())
         if out:
             self._writer.append(out)
+
+    @property
+    def _is_mark_due(self) -> bool:
+        return self._unmarked >= MARK_FRAMES or self._unmarked_samples >= self._mark_samples
+
+    @property
+    def _may_mark(self) -> bool:
+        """Whether a mark is due and would be true: not before all that is written is made again."""
+        return self._is_mark_due and not self._ended and not self._skip
 
     def _return(self, frame: AudioFrame, out: list[Item]) -> None:
         payload = frame.payload
@@ -160,12 +177,10 @@ class Echo:
         self._said_samples = 0
         self._unmarked = MARK_FRAMES
 
-    def _mark(self) -> None:
-        if self._ended:
-            return
+    def _mark(self) -> Committed:
         self._unmarked = self._unmarked_samples = 0
         restart = Restart(self._up_seq + 1, self._utterance, samples=self._said_samples)
-        self._writer.append((Committed(self._up_seq, upto=self._sample, restart=restart),))
+        return Committed(self._up_seq, upto=self._sample, restart=restart)
 
     def _fail(self, error: Exception) -> None:
         self._tail.close()

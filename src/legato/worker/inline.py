@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 from legato.engines.base import EngineInfo
 from legato.errors import EngineFailed, EngineUnavailable, LegatoError
@@ -14,7 +13,9 @@ from legato.worker.calls import (
     EngineCall,
     EngineLost,
     EngineRefused,
+    Freed,
     Request,
+    unnoticed,
 )
 from legato.worker.config import EngineSpec, WorkerConfig
 from legato.worker.frames import Abandon, CallInput, CallOutput, Failed, Finished, Listen, Speak
@@ -33,12 +34,10 @@ class InlineHost:
     Args:
         spec: Which engine.
         config: For the time-out.
-        freed: Called when a slot becomes free.
+        freed: Called when a slot becomes free, with the seconds for which it was taken.
     """
 
-    def __init__(
-        self, spec: EngineSpec, config: WorkerConfig, *, freed: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, spec: EngineSpec, config: WorkerConfig, *, freed: Freed = unnoticed) -> None:
         self._spec = spec
         self._freed = freed
         self._config = config
@@ -50,9 +49,9 @@ class InlineHost:
         self._stopped = self._loop.create_future()
 
     @property
-    def free(self) -> int:
-        """Calls that may be opened now."""
-        return self._calls.free
+    def calls(self) -> CallTable:
+        """Those that it has, and the slots for more."""
+        return self._calls
 
     async def start(self) -> EngineInfo:
         """Load the engine.
@@ -76,7 +75,7 @@ class InlineHost:
         return engine.info
 
     def open(self, request: Request) -> EngineCall:
-        """Begin a call; the caller has looked at `free`."""
+        """Begin a call; the caller has seen that a slot is free."""
         return self._calls.open(request)
 
     async def lost(self) -> str:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import socket
 import sys
-from collections.abc import Callable
 from typing import Final, cast
 
 from legato.engines.base import EngineInfo
@@ -18,9 +17,12 @@ from legato.worker.calls import (
     EngineCall,
     EngineLost,
     EngineRefused,
+    Freed,
     Request,
+    unnoticed,
 )
 from legato.worker.config import EngineSpec, WorkerConfig
+from legato.worker.cputime import cpu_seconds
 from legato.worker.frames import (
     Command,
     Failed,
@@ -33,6 +35,7 @@ from legato.worker.frames import (
     decode_reply,
     encode,
 )
+from legato.worker.template import Child, Template
 from legato.worker.watch import Watch, timeout_error
 
 EXIT_GRACE: Final = 1.0
@@ -50,18 +53,25 @@ class EngineProcess:
     Args:
         spec: Which engine.
         config: For the time-outs.
-        freed: Called when a slot becomes free.
+        freed: Called when a slot becomes free, with the seconds for which it was taken.
+        template: Of which it is forked, where that can be; else it is started afresh.
     """
 
     def __init__(
-        self, spec: EngineSpec, config: WorkerConfig, *, freed: Callable[[], None] = lambda: None
+        self,
+        spec: EngineSpec,
+        config: WorkerConfig,
+        *,
+        freed: Freed = unnoticed,
+        template: Template | None = None,
     ) -> None:
         self._spec = spec
+        self._template = template
         self._freed = freed
         self._config = config
         self._loop = asyncio.get_running_loop()
         self._board: Board | None = None
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: Child | None = None
         self._link: _Link | None = None
         self._calls = CallTable(0, self._send, self._loop.time, freed=self._freed)
         self._loaded: asyncio.Future[EngineInfo] = self._loop.create_future()
@@ -70,9 +80,9 @@ class EngineProcess:
         self._cause = ""
 
     @property
-    def free(self) -> int:
-        """Calls that may be opened now."""
-        return self._calls.free
+    def calls(self) -> CallTable:
+        """Those that it has, and the slots for more."""
+        return self._calls
 
     @property
     def pid(self) -> int | None:
@@ -88,7 +98,8 @@ class EngineProcess:
         """
         try:
             await self._spawn()
-            info = await asyncio.wait_for(self._loaded, self._config.load_timeout)
+            async with asyncio.timeout(self._config.load_timeout):
+                info = await self._loaded
         except TimeoutError as error:
             await self.stop()
             raise EngineLost(f"not loaded within {self._config.load_timeout:g} s") from error
@@ -102,7 +113,7 @@ class EngineProcess:
         return info
 
     def open(self, request: Request) -> EngineCall:
-        """Begin a call; the caller has looked at `free`."""
+        """Begin a call; the caller has seen that a slot is free."""
         return self._calls.open(request)
 
     async def lost(self) -> str:
@@ -140,6 +151,10 @@ class EngineProcess:
     async def _exec(self, theirs: socket.socket, board: Board, slots: int) -> None:
         fds = (theirs.fileno(), board.board_fd, board.report_fd)
         with theirs:
+            if self._template is not None:
+                self._process = await self._template.fork(fds, slots)
+            if self._process is not None:
+                return
             # Not in a thread: on Linux the process dies with the thread that made it.
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
@@ -161,8 +176,12 @@ class EngineProcess:
             self._board,
             timeout=self._config.engine_timeout,
             clock=self._loop.time,
+            cpu=self._cpu,
         )
         self._look()
+
+    def _cpu(self) -> float | None:
+        return None if self.pid is None else cpu_seconds(self.pid)
 
     def _look(self) -> None:
         hung = self._watch.hung()

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from legato import speech
 from legato.audio import AudioFormat
 from legato.bus.base import Committed, Item, Job, Logs, Restart
 from legato.errors import Internal, LegatoError, UnexpectedMessage
@@ -18,19 +17,20 @@ from legato.protocol.messages import (
     Flush,
     StreamEnd,
     Text,
-    Transcript,
-    WordTimes,
 )
-from legato.speech import Endpointing, RecognitionRequest
+from legato.speech import RecognitionRequest
 from legato.telemetry.logs import logger
 from legato.telemetry.metrics import DECODING_DELAY
 from legato.worker.calls import EngineCall, EngineLost
 from legato.worker.downlog import DownLog
 from legato.worker.frames import Heard, Reached
+from legato.worker.hearing import Run, message_of, request_for
 from legato.worker.inbox import Inbox
+from legato.worker.interruption import Interruptible
 from legato.worker.pool import EnginePool
 from legato.worker.service import trace_of
-from legato.worker.takeover import Standing
+from legato.worker.takeover import GivenBack, Standing
+from legato.worker.turns import Caller
 
 HAND_OVER: Final = 0.1
 """Seconds of audio that are gathered for one hand-over to the engine."""
@@ -40,49 +40,6 @@ MAX_OPEN: Final = 25.0
 under way, and one that waits for credit would wait for ever."""
 
 log = logger("legato.worker.recognition")
-
-
-class Run:
-    """Audio without a break, heard by one engine call.
-
-    Args:
-        call: The engine's.
-        start: Position of its first sample in the stream.
-        now: When it begins, in monotonic seconds.
-
-    Attributes:
-        active_at: When audio last came or the engine last said something.
-        end: Position after its last sample so far.
-        gathered: Audio not handed over yet.
-        reader: Writes down what the engine says.
-        shown: Last partial written.
-    """
-
-    def __init__(self, call: EngineCall, start: int, now: float) -> None:
-        self.active_at = now
-        self.call = call
-        self.start = start
-        self.end = start
-        self.gathered = bytearray()
-        self.reader: asyncio.Task[None] | None = None
-        self.shown = ""
-        self._arrivals: deque[tuple[int, float]] = deque()
-
-    def gather(self, pcm: bytes, samples: int, arrived: float) -> None:
-        """Add audio that came at `arrived`."""
-        self.active_at = max(self.active_at, arrived)
-        self.gathered += pcm
-        self.end += samples
-        self._arrivals.append((self.end, arrived))
-
-    def arrival(self, sample: int) -> float | None:
-        """Return when the audio up to `sample` had come, None if that is forgotten."""
-        return next((arrived for end, arrived in self._arrivals if end >= sample), None)
-
-    def forget(self, sample: int) -> None:
-        """Forget when audio before `sample` came."""
-        while self._arrivals and self._arrivals[0][0] < sample:
-            self._arrivals.popleft()
 
 
 class Recognition:
@@ -122,7 +79,10 @@ class Recognition:
         self._hand_over_bytes = self._audio.samples(HAND_OVER) * self._audio.sample_bytes
         self._done = standing.committed
         self._run: Run | None = None
-        self._opening: asyncio.Task[EngineCall] | None = None
+        self._opening = Interruptible()
+        self._heard_before = standing.seq > 0
+        self._leaving = self._yielding = False
+        self._pause: asyncio.Timeout | None = None
         self._begin()
 
     def _begin(self) -> None:
@@ -158,8 +118,16 @@ class Recognition:
             self._inbox.close()
             self._drop_run()
 
+    def leave(self) -> None:
+        """Have `run` end with `GivenBack` after the next final, or now if no engine listens."""
+        self._leaving = True
+        if self._run is None:
+            self._inbox.fail(GivenBack())
+
     async def _next(self) -> tuple[Item, float]:
-        while self._run is not None and self._inbox.is_empty:
+        if self._leaving and self._run is None:
+            self.leave()
+        while self._run is not None and self._inbox.is_empty and not self._yielding:
             left = self._run.active_at + self._idle_release - self._clock()
             if not self._run.call.has_taken_all:
                 left = self._idle_release  # it may have a final to say
@@ -168,15 +136,29 @@ class Recognition:
                 self._unheard = self._position > self._done.upto
                 break
             try:
-                async with asyncio.timeout(left):
+                async with asyncio.timeout(left) as self._pause:
                     return await self._inbox.next()
             except TimeoutError:
                 continue
+            finally:
+                self._pause = None
+        if self._yielding:
+            return await self._yield()
         item, arrived = await self._inbox.next()
         if not self._unheard:
             return item, arrived
         self._inbox.close()
         self._begin()
+        return await self._inbox.next()
+
+    async def _yield(self) -> tuple[Item, float]:
+        """Let another stream have the slot, and wait for one again with what is not final yet."""
+        self._yielding = False
+        if self._run is not None:
+            self._drop_run()
+            if self._position > self._done.upto:
+                self._inbox.close()
+                self._begin()
         return await self._inbox.next()
 
     async def _obey(self, item: Item, arrived: float) -> bool:
@@ -230,18 +212,7 @@ class Recognition:
 
     async def _begin_run(self, start: int) -> Run | None:
         """Return a new run, or None if it became vain while it waited for a slot."""
-        wanted = self._job.start
-        endpointing = wanted.endpointing
-        request = RecognitionRequest(
-            format=self._audio,
-            language=wanted.language,
-            endpointing=Endpointing()
-            if endpointing is None
-            else Endpointing(silence=endpointing.silence, threshold=endpointing.threshold),
-            hotwords=tuple(wanted.hotwords),
-            options=wanted.options,
-        )
-        call = await self._open(request)
+        call = await self._open(request_for(self._job.start, self._audio))
         if call is None:
             return None
         run = Run(call, start, self._clock())
@@ -249,18 +220,12 @@ class Recognition:
         return run
 
     async def _open(self, request: RecognitionRequest) -> EngineCall | None:
-        opening = asyncio.create_task(self._pool.open(request, queued=self._down.queued))
-        self._opening = opening
-        try:
-            await asyncio.wait((opening,))
-        except asyncio.CancelledError:
-            opening.cancel()
-            await asyncio.wait((opening,))
-            if not opening.cancelled() and opening.exception() is None:
-                opening.result().close()
-            raise
-        finally:
-            self._opening = None
+        caller = Caller(tenant=self._job.key.tenant, under_way=self._heard_before)
+        self._heard_before = True
+        opening = await self._opening.run(
+            self._pool.open(request, caller=caller, queued=self._down.queued),
+            undo=EngineCall.close,
+        )
         return None if opening.cancelled() else opening.result()
 
     async def _hand_over(self, run: Run) -> None:
@@ -334,27 +299,38 @@ class Recognition:
             sample = min(run.start + output.sample, run.end)
             self._commit_upto(sample)
             run.forget(sample)
+            self._make_way()
         elif isinstance(output, Heard):
             heard = output.transcript
             if not heard.final and heard.text == run.shown:
                 return
             run.shown = "" if heard.final else heard.text
-            message = _message(run, heard, self._audio, self._down.utterance, self._clock())
+            message = message_of(run, heard, self._audio, self._down.utterance, self._clock())
             self._down.transcript(message)
             if heard.final:
                 if message.decoding_delay is not None:
                     DECODING_DELAY.labels(self._job.engine).observe(message.decoding_delay)
                 self._commit_upto(message.end)
                 run.forget(message.end)
+                self._make_way()
             else:
                 self._down.write()
+
+    def _make_way(self) -> None:
+        """At a place where nothing is lost: leave if asked to, or let others have the slot."""
+        if self._leaving:
+            self._inbox.fail(GivenBack())
+        self._yielding = self._pool.is_pressed
+        pause = self._pause
+        if self._yielding and pause is not None and not pause.expired():
+            pause.reschedule(self._clock())
 
     def _is_cancelled(self) -> bool:
         return self._inbox.cancels(self._down.utterance)
 
     def _interrupt(self) -> None:
-        if self._opening is not None and (self._inbox.failed or self._is_cancelled()):
-            self._opening.cancel()
+        if self._inbox.failed or self._is_cancelled():
+            self._opening.cut()
         if self._run is not None and self._is_cancelled():
             self._run.call.close()
 
@@ -362,31 +338,3 @@ class Recognition:
         run, self._run = self._run, None
         if run is not None:
             run.call.close()
-
-
-def _message(
-    run: Run, heard: speech.Transcript, audio: AudioFormat, utterance: int, now: float
-) -> Transcript:
-    """Say `heard`, whose positions count from the run's start, in those of the stream."""
-    end = min(run.start + heard.end, run.end)
-    offset = audio.seconds(run.start)
-    arrival = run.arrival(end)
-    return Transcript(
-        kind="final" if heard.final else "partial",
-        text=heard.text,
-        utterance=utterance,
-        start=min(run.start + heard.start, end),
-        end=end,
-        words=[
-            WordTimes(
-                text=word.text,
-                start=round(word.start + offset, 3),
-                end=round(word.end + offset, 3),
-                confidence=word.confidence,
-            )
-            for word in heard.words
-        ],
-        confidence=heard.confidence,
-        language=heard.language,
-        decoding_delay=None if arrival is None else max(0.0, now - arrival),
-    )

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import secrets
-import socket
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from random import Random
 from types import TracebackType
 from typing import Final, Self
 
 from legato.bus.base import Bus, Claim
-from legato.bus.records import EngineRecord
+from legato.bus.presence import Presence, process_name
+from legato.bus.records import EngineRecord, ProcessRecord
 from legato.engines import registry
 from legato.engines.base import EngineKind
 from legato.engines.registry import Listing
 from legato.errors import BusUnavailable
 from legato.telemetry.logs import logger
 from legato.telemetry.metrics import JOBS, JOBS_ACTIVE
-from legato.worker.announcement import Announcement
-from legato.worker.assignment import Assignment
+from legato.worker.announcement import Announcement, describe
+from legato.worker.assignment import RELEASED, Assignment
 from legato.worker.config import WorkerConfig
 from legato.worker.pool import EnginePool
 from legato.worker.routing import Router
+from legato.worker.wear import Uses
 
 ECHO: Final = "echo"
 BUS_PAUSE: Final = 1.0
@@ -47,14 +47,23 @@ class Worker:
     def __init__(self, bus: Bus, config: WorkerConfig | None = None) -> None:
         self._bus = bus
         self._config = config or WorkerConfig()
-        self._holder = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+        self._holder = process_name()
         self._pools: list[EnginePool] = []
         self._announcement = Announcement(bus.registry, self._pools, self._config)
+        self._presence = Presence(bus.registry, self._describe)
         self._router = Router(())
         self._held: dict[asyncio.Task[None], Claim] = {}
+        self._assignments: dict[asyncio.Task[None], Assignment] = {}
+        self._left = Uses(
+            self._config.restart_after,
+            self._config.recycle_jitter,
+            Random(),  # noqa: S311  (no secret)
+        )
+        self._worn = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
         self._ready = asyncio.Event()
+        self._draining = False
         self._claiming: list[asyncio.Task[None]] = []
         self._main: asyncio.Task[None] | None = None
 
@@ -99,21 +108,36 @@ class Worker:
             raise RuntimeError("the worker ended before it was ready")
 
     async def finished(self) -> None:
-        """Wait until the worker has ended; raises what it failed with, if it did."""
+        """Wait until the worker has ended, or is to be stopped after `restart_after` streams.
+
+        Raises what it failed with, if it did.
+        """
         main = self._main
-        if main is not None:
-            await asyncio.wait((main,))
+        if main is None:
+            return
+        worn = asyncio.create_task(self._worn.wait())
+        try:
+            await asyncio.wait((main, worn), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            worn.cancel()
+        if main.done():
             _raise_failure(main)
 
     async def stop(self, drain: float = 0.0) -> None:
         """End: claim no more, wait for jobs, give back what is left, end all engine processes.
 
+        A job is given back as soon as another worker can go on without saying anything again, and
+        at the end of `drain` in any case, wherever it is then.
+
         Args:
-            drain: Seconds that running jobs may take to finish.
+            drain: Seconds that running jobs may take to get there.
         """
+        self._draining = True
         for task in self._claiming:
             task.cancel()
         if drain > 0:
+            for assignment in list(self._assignments.values()):
+                assignment.leave()
             try:
                 async with asyncio.timeout(drain):
                     await self._idle.wait()
@@ -141,6 +165,7 @@ class Worker:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._announcement.run())
+                group.create_task(self._presence.run())
                 group.create_task(self._renew_leases())
                 group.create_task(self._await_engines())
                 for pool in self._pools:
@@ -150,6 +175,16 @@ class Worker:
                     self._claiming.append(group.create_task(self._claim_for(name, group)))
         finally:
             self._ready.clear()
+
+    def _describe(self, started: float, loop_lag: float) -> ProcessRecord:
+        return describe(
+            self._holder,
+            "draining" if self._draining else "ready" if self._ready.is_set() else "loading",
+            started=started,
+            loop_lag=loop_lag,
+            streams=len(self._held),
+            pools=self._pools,
+        )
 
     async def _await_engines(self) -> None:
         for pool in self._pools:
@@ -180,9 +215,13 @@ class Worker:
                 room.release()
                 continue
             claim = self._excuse(claim)
-            task = group.create_task(self._work(claim, room))
+            assignment = self._assignment(claim)
+            task = group.create_task(self._work(claim, assignment, room))
             self._held[task] = claim
+            self._assignments[task] = assignment
             self._idle.clear()
+            if self._left.take():
+                self._worn.set()
 
     def _excuse(self, claim: Claim) -> Claim:
         """Leave out of account that the lease lapsed if it was ours: we were late, not dead."""
@@ -202,13 +241,15 @@ class Worker:
             await asyncio.sleep(BUS_PAUSE)
             return None
 
-    async def _work(self, claim: Claim, room: asyncio.Semaphore) -> None:
+    async def _work(self, claim: Claim, assignment: Assignment, room: asyncio.Semaphore) -> None:
         engine = claim.job.engine
         JOBS_ACTIVE.labels(engine).inc()
         outcome = "released"
         try:
-            outcome = await self._assignment(claim).run()
-            if outcome != BusUnavailable.code:
+            outcome = await assignment.run()
+            if outcome == RELEASED:
+                await self._bus.jobs.release(claim)
+            elif outcome != BusUnavailable.code:
                 await self._bus.jobs.finish(claim)
         except BusUnavailable:
             log.warning("bus unavailable")
@@ -223,6 +264,7 @@ class Worker:
             task = asyncio.current_task()
             if task is not None:
                 self._held.pop(task, None)
+                self._assignments.pop(task, None)
             if not self._held:
                 self._idle.set()
             room.release()

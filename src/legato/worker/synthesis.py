@@ -20,9 +20,11 @@ from legato.worker.config import WorkerConfig
 from legato.worker.downlog import DownLog
 from legato.worker.frames import Sound
 from legato.worker.inbox import Inbox
+from legato.worker.interruption import Interruptible
 from legato.worker.ledger import Ledger
+from legato.worker.pace import Pace
 from legato.worker.routing import Passage, Router
-from legato.worker.takeover import Standing
+from legato.worker.takeover import GivenBack, Standing
 
 MARK_SECONDS: Final = 0.5
 """Audio after which a mark is written within a segment, so that the log can be trimmed."""
@@ -78,14 +80,18 @@ class Synthesis:
         self._mark_samples = self._audio.samples(MARK_SECONDS)
         self._ledger = Ledger(standing)
         self._skip_bytes = self._ledger.spoken_samples * self._audio.sample_bytes
+        # What a client of the next epoch holds may end in any segment of its utterance.
+        self._skips_on = job.start.continues is not None and self._ledger.spoken_chars == 0
         self._segmenter = Segmenter()
-        self._made_sample = standing.sample
+        self._made_sample = standing.sample - self._ledger.spoken_samples
         self._held = bytearray()
         self._began: float | None = None
         self._said_something = standing.sounding
         self._over = False
-        self._speaking: asyncio.Task[None] | None = None
+        self._speaking = Interruptible()
         self._has_slot = False
+        self._leaving = False
+        self._pace = Pace(job.key.tenant, clock, patient=not job.start.streaming)
         self._inbox = Inbox(
             logs,
             job.key,
@@ -106,8 +112,16 @@ class Synthesis:
             while not ended:
                 item, arrived = await self._inbox.next()
                 ended = await self._obey(item, arrived)
+                if self._leaving and not ended:
+                    self.leave()
         finally:
             self._inbox.close()
+
+    def leave(self) -> None:
+        """Have `run` end with `GivenBack` once no utterance is open."""
+        self._leaving = True
+        if not self._ledger.is_open:
+            self._inbox.fail(GivenBack())
 
     async def _obey(self, item: Item, arrived: float) -> bool:
         match item:
@@ -227,26 +241,36 @@ class Synthesis:
                 return
             if self._is_cancelled():
                 return
-            self._skip_bytes = 0
+            self._end_skip()
             self._ledger.bound(segment.end, self._made_sample)
             self._write_audio()
 
+    def _end_skip(self) -> None:
+        """A segment was made that is shorter than before: nothing of the next is left out."""
+        if not self._skips_on:
+            self._made_sample += self._skip_bytes // self._audio.sample_bytes
+            self._skip_bytes = 0
+
     async def _speak(self, segment: Segment) -> None:
-        made, skip_bytes = self._made_sample, self._skip_bytes
+        made = self._made_sample
         while True:
             try:
                 await self._speak_once(segment)
                 return
             except _Untaken:
-                made_bytes = (self._made_sample - made) * self._audio.sample_bytes
-                self._skip_bytes = skip_bytes + made_bytes
+                self._skip_bytes = (self._made_sample - made) * self._audio.sample_bytes
+                self._made_sample = made
                 await self._down.room()
 
     async def _speak_once(self, segment: Segment) -> None:
         for index, passage in enumerate(self._router.route(segment.text, self._job.engine)):
-            request = self._request(passage, f"{segment.start}/{index}")
-            call = await passage.pool.open(request, queued=self._down.queued)
+            place = f"{self._ledger.utterance}/{segment.start}/{index}"
+            request = _request(self._job, self._audio, passage, place)
+            pool = passage.pool
+            caller = self._pace.caller(under_way=self._down.sample > 0)
+            call = await pool.open(request, caller=caller, queued=self._down.queued)
             self._has_slot = True
+            self._pace.begin_call()
             try:
                 await call.feed(passage.text)
                 call.end()
@@ -256,26 +280,15 @@ class Synthesis:
             finally:
                 self._has_slot = False
                 call.close()
-
-    def _request(self, passage: Passage, place: str) -> SynthesisRequest:
-        start = self._job.start
-        place = f"{self._job.seed}/{self._ledger.utterance}/{place}"
-        return SynthesisRequest(
-            format=self._audio,
-            voice=start.voice if passage.chosen else None,
-            language=start.language if passage.chosen else None,
-            speed=start.speed,
-            seed=zlib.crc32(place.encode()),
-            options=start.options,
-        )
+                self._pace.end_call(pool.measure)
 
     async def _sound(self, pcm: bytes) -> None:
+        self._made_sample += len(pcm) // self._audio.sample_bytes
         skipped = min(self._skip_bytes, len(pcm))
         self._skip_bytes -= skipped
         pcm = pcm[skipped:]
         if not pcm:
             return
-        self._made_sample += len(pcm) // self._audio.sample_bytes
         if self._job.start.streaming:
             await self._give(pcm)
             return
@@ -294,14 +307,18 @@ class Synthesis:
     async def _give(self, pcm: bytes) -> None:
         self._down.audio(pcm)
         self._write_audio()
+        now = self._clock()
+        self._pace.make(self._audio.seconds(self._audio.samples_in(pcm)))
         if self._began is not None:
-            FIRST_AUDIO.labels(self._job.engine).observe(self._clock() - self._began)
+            FIRST_AUDIO.labels(self._job.engine).observe(now - self._began)
             self._began = None
         try:
             async with asyncio.timeout(self._idle_release if self._has_slot else None):
                 await self._down.room()
         except TimeoutError:
             raise _Untaken from None
+        finally:
+            self._pace.wait(now)
 
     def _write_audio(self) -> None:
         """Append the audio that is there, with a mark if one is due."""
@@ -323,22 +340,24 @@ class Synthesis:
         return self._over or self._is_cancelled()
 
     def _interrupt(self) -> None:
-        if self._speaking is not None and (self._inbox.failed or self._is_cancelled()):
-            self._speaking.cancel()
+        if self._inbox.failed or self._is_cancelled():
+            self._speaking.cut()
 
     async def _interruptible(self, work: Coroutine[None, None, None]) -> None:
         """Do `work` to its end, or until its utterance is cancelled or the stream is gone."""
-        task = asyncio.create_task(work)
-        self._speaking = task
-        try:
-            await asyncio.wait((task,))
-        finally:
-            self._speaking = None
-            if not task.done():
-                task.cancel()
-                await asyncio.wait((task,))
-            if not task.cancelled():
-                task.exception()  # it counts as seen also if this very task is being cancelled
+        task = await self._speaking.run(work)
         self._inbox.check()
         if not task.cancelled():
             task.result()
+
+
+def _request(job: Job, audio: AudioFormat, passage: Passage, place: str) -> SynthesisRequest:
+    start = job.start
+    return SynthesisRequest(
+        format=audio,
+        voice=start.voice if passage.chosen else None,
+        language=start.language if passage.chosen else None,
+        speed=start.speed,
+        seed=zlib.crc32(f"{job.seed}/{place}".encode()),
+        options=start.options,
+    )

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.integration.gateway.wire import Peer, Plain, Site, serving
+from tests.integration.gateway.wire import Peer, Plain, Site, eventually, serving
 
 pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
 
@@ -88,3 +88,27 @@ async def test_what_is_not_there(site: Site, path: str, method: str, status: int
 
 async def test_nothing_tells_what_the_server_is_made_of(site: Site) -> None:
     assert "server" not in (await ask(site, "/healthz")).headers
+
+
+async def test_who_serves_is_listed_and_gone_when_it_ends() -> None:
+    async with serving() as site:
+        seen = json.loads((await ask(site, "/v1/cluster")).body)
+        assert [record["role"] for record in seen["gateways"]] == ["gateway"]
+        assert [record["role"] for record in seen["workers"]] == ["worker"]
+        await site.server.stop(drain=False)
+        await site.worker.stop()
+        assert await site.bus.registry.kinds("default") == {"engine"}
+
+
+async def test_the_client_of_a_forgotten_stream_is_told_and_others_go_on(
+    site: Site, bystander: Peer
+) -> None:
+    async with site.peer() as peer:
+        started = await peer.start("echo")
+        answer = await ask(site, f"/v1/streams/{started['stream_id']}", "DELETE")
+        assert answer.status == 200
+        assert json.loads(answer.body)["erased"]["streams"] == 1
+        await peer.error("session_expired")
+        await eventually(lambda: site.server.open_streams == site.worker.active_jobs == 1)
+    again = await ask(site, f"/v1/streams/{started['stream_id']}", "DELETE")
+    assert set(json.loads(again.body)["erased"].values()) == {0}

@@ -1,5 +1,6 @@
 import asyncio
 
+from legato.audio import AudioFormat
 from legato.bus.base import Registry
 from legato.bus.memory import MemoryBus
 from legato.bus.records import (
@@ -11,12 +12,14 @@ from legato.bus.records import (
 )
 from legato.engines.base import EngineKind
 from legato.engines.registry import Listing
-from legato.worker.announcement import Announcement
+from legato.speech import SynthesisRequest
+from legato.worker.announcement import Announcement, describe
 from legato.worker.config import EngineSpec, WorkerConfig
 from legato.worker.pool import EnginePool
 from tests.unit.worker.stage import TONE, TONE_RECOGNIZER, Running, eventually
 
 MISSING = EngineSpec(kind=EngineKind.SYNTHESIZE, name="espeak")
+REQUEST = SynthesisRequest(format=AudioFormat(16_000))
 
 
 def missing_pool() -> EnginePool:
@@ -100,3 +103,16 @@ async def test_a_bus_that_is_away_does_not_end_the_worker() -> None:
     await asyncio.wait((task,), timeout=0.02)
     assert not task.done()
     task.cancel()
+
+
+async def test_a_worker_tells_how_busy_its_engines_are() -> None:
+    async with Running(TONE) as pools:
+        pool = next(iter(pools))
+        await pool.open(REQUEST)
+        record = describe(
+            "w1", "ready", started=5.0, loop_lag=0.1, streams=1, pools=[pool, missing_pool()]
+        )
+    assert (record.role, record.name, record.streams) == ("worker", "w1", 1)
+    tone, espeak = record.engines
+    assert (tone.name, tone.state, tone.busy, tone.slots) == ("tone", "ready", 1, 8)
+    assert (espeak.state, espeak.busy, espeak.slots) == ("unavailable", 0, 0)

@@ -164,3 +164,73 @@ async def test_a_client_who_never_reads_need_not_be_told() -> None:
         filler.append([Notice(kind="degraded")])
     stage.text("hello")
     assert await outcome(stage) == "unexpected_message"
+
+
+def news(stage: Stage) -> list[str]:
+    return [item.kind for item in stage.down if isinstance(item, Notice)]
+
+
+async def test_the_client_is_told_that_another_worker_goes_on_and_when_it_does() -> None:
+    stage = await Stage.open("synthesize")
+    stage.text("Hello there.")
+    stage.flush()
+    async with Running(TONE) as pools:
+        first = asyncio.create_task(assignment(stage.claim(), stage.bus.logs, pools).run())
+        await stage.until(lambda s: s.frames)
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        assert news(stage) == []
+        stage.text(" And more.")
+        stage.end()
+        claim = stage.claim(fence=2, deliveries=2)
+        assert await assignment(claim, stage.bus.logs, pools).run() == "ok"
+    assert news(stage) == ["recovering", "restored"]
+
+
+async def test_an_echo_that_another_worker_goes_on_with_says_so() -> None:
+    stage = await Stage.open("echo", engine="echo")
+    stage.audio(b"ab")
+    stage.end()
+    assert await outcome(stage, stage.claim(deliveries=2)) == "ok"
+    assert news(stage) == ["recovering", "restored"]
+
+
+async def test_a_stream_that_was_given_back_between_two_utterances_goes_on_without_a_word() -> None:
+    stage = await Stage.open("synthesize")
+    stage.text("Hello.")
+    stage.finalize()
+    async with Running(TONE) as pools:
+        job = assignment(stage.claim(), stage.bus.logs, pools)
+        task = asyncio.create_task(job.run())
+        await stage.until(lambda s: s.ends)
+        job.leave()
+        assert await asyncio.wait_for(task, 20) == "released"
+        stage.text("More.")
+        stage.end()
+        assert await assignment(stage.claim(fence=2), stage.bus.logs, pools).run() == "ok"
+    assert stage.pcm() == spoken("Hello.") + spoken("More.")
+    assert news(stage) == []
+
+
+async def test_an_utterance_is_finished_before_its_stream_is_given_back() -> None:
+    stage = await Stage.open("synthesize")
+    async with Running(TONE) as pools:
+        job = assignment(stage.claim(), stage.bus.logs, pools)
+        task = asyncio.create_task(job.run())
+        stage.text("Hello. ")
+        stage.flush()
+        await stage.until(lambda s: s.frames)
+        job.leave()
+        stage.text("And more.")
+        stage.finalize()
+        assert await asyncio.wait_for(task, 20) == "released"
+    assert stage.pcm() == spoken("Hello. ") + spoken("And more.")
+    assert len(stage.ends) == 1
+
+
+async def test_a_job_that_is_left_before_it_began_does_nothing() -> None:
+    stage = await Stage.open("echo", engine="echo")
+    job = assignment(stage.claim(), stage.bus.logs, [])
+    job.leave()
+    assert await asyncio.wait_for(job.run(), 20) == "released"
+    assert stage.down == []

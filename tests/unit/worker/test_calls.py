@@ -4,8 +4,8 @@ import pytest
 
 from legato.audio import AudioFormat
 from legato.errors import EngineFailed, UnsupportedText
-from legato.speech import RecognitionRequest, SynthesisRequest
-from legato.worker.calls import CallTable, EngineLost
+from legato.speech import RecognitionRequest, SynthesisRequest, Transcript
+from legato.worker.calls import BACKLOG, CallTable, EngineLost
 from legato.worker.frames import (
     WINDOW_BYTES,
     Abandon,
@@ -16,6 +16,7 @@ from legato.worker.frames import (
     Feed,
     Finished,
     Grant,
+    Heard,
     Listen,
     Reached,
     Sound,
@@ -38,7 +39,7 @@ class Wire:
     def clock(self) -> float:
         return self.now
 
-    def free(self) -> None:
+    def free(self, held: float) -> None:
         self.freed += 1
 
 
@@ -149,3 +150,34 @@ async def test_a_call_knows_whether_its_engine_has_taken_all() -> None:
     assert [call.has_taken_all] == [False]
     wire.calls.receive(Consumed(0, 2))
     assert call.has_taken_all
+
+
+def heard(text: str, *, final: bool = False) -> Heard:
+    return Heard(0, Transcript(text=text, final=final, start=0, end=1))
+
+
+async def test_of_partials_that_nobody_has_read_only_the_latest_is_kept_finals_all() -> None:
+    wire = Wire()
+    call = wire.calls.open(LISTEN)
+    for number in range(BACKLOG):
+        wire.calls.receive(heard(f"f{number}", final=True))
+    for text in ("a", "b", "c"):
+        wire.calls.receive(heard(text))
+    wire.calls.receive(heard("C", final=True))
+    wire.calls.receive(heard("D", final=True))
+    wire.calls.receive(Finished(0))
+    said = [output.transcript.text async for output in call if isinstance(output, Heard)]
+    assert said == [*(f"f{number}" for number in range(BACKLOG)), "c", "C", "D"]
+
+
+async def test_a_table_tells_how_long_slots_have_been_taken() -> None:
+    held: list[float] = []
+    wire = Wire()
+    wire.calls = CallTable(2, wire.sent.append, wire.clock, freed=held.append)
+    wire.calls.open(SPEAK)
+    wire.now = 2.0
+    wire.calls.open(SPEAK)
+    wire.now = 5.0
+    assert (wire.calls.ages(), len(wire.calls), wire.calls.opened) == ([5.0, 3.0], 2, 2)
+    wire.calls.receive(Finished(0))
+    assert (held, wire.calls.ages(), wire.calls.moves) == ([5.0], [3.0], 1)

@@ -29,6 +29,10 @@ class FakeWriter:
     async def settle(self) -> None:
         return
 
+    @property
+    def has_room(self) -> bool:
+        return True
+
     async def room(self) -> None:
         self.asked_for_room += 1
 
@@ -170,3 +174,19 @@ def test_where_the_stream_stands_is_known_without_reading(writer: FakeWriter) ->
 async def test_room_is_the_logs(writer: FakeWriter) -> None:
     await pen(writer).room()
     assert writer.asked_for_room == 1
+
+
+def test_a_stream_is_restored_with_the_first_output_after_its_recovery(writer: FakeWriter) -> None:
+    down = pen(writer)
+    down.recovering("the engine is being replaced", idle=False)
+    assert [n.kind for n in writer.items if isinstance(n, Notice)] == ["recovering"]
+    down.audio(bytes(FRAME))
+    down.audio(bytes(FRAME))
+    down.write()
+    assert [type(item) for item in writer.items] == [Notice, Notice, AudioFrame, AudioFrame]
+    assert [n.kind for n in writer.items if isinstance(n, Notice)] == ["recovering", "restored"]
+
+
+def test_a_stream_that_owes_nothing_is_restored_at_once(writer: FakeWriter) -> None:
+    pen(writer).recovering("another worker goes on", idle=True)
+    assert [n.kind for n in writer.items if isinstance(n, Notice)] == ["recovering", "restored"]

@@ -3,12 +3,12 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from legato.bus.base import Direction, Item
+from legato.bus.base import Committed, Direction, Item
 from legato.errors import Internal, SessionExpired, UnexpectedMessage
 from legato.protocol.media import AudioFrame
-from legato.protocol.messages import StreamEnd
+from legato.protocol.messages import Continuation, StreamEnd
 from legato.worker.echo import Echo
-from legato.worker.takeover import Standing, read_standing
+from legato.worker.takeover import Standing, first_standing, read_standing
 from tests.unit.worker.stage import Stage, small_bus
 from tests.unit.worker.test_downlog import FakeWriter
 
@@ -138,13 +138,15 @@ async def test_a_bug_ends_its_stream_only() -> None:
 async def test_a_client_who_does_not_read_is_given_no_more_credit() -> None:
     stage = await Stage.open("echo", bus=small_bus(20_000))
     task = asyncio.create_task(echo(stage).run())
-    tones(stage, 15)
+    tones(stage, 10)
     await stage.until(lambda s: s.marks)
-    tones(stage, 15, 15)
-    await stage.until(lambda s: len(s.frames) == 30)
-    assert stage.marks[-1].seq == 14
-    await stage.bus.logs.trim(stage.key, Direction.DOWN, upto=1)
-    await stage.until(lambda s: s.marks[-1].seq == 29)
+    tones(stage, 15, 10)
+    await stage.until(lambda s: len(s.frames) == 25)
+    tones(stage, 10, 25)
+    await stage.until(lambda s: len(s.frames) == 35)
+    assert stage.marks[-1].seq == 24  # there was room when the frames up to there came
+    await stage.bus.logs.trim(stage.key, Direction.DOWN, upto=2)
+    await stage.until(lambda s: s.marks[-1].seq == 34)
     stage.end()
     await asyncio.wait_for(task, 20)
 
@@ -182,3 +184,58 @@ async def test_another_worker_goes_on_frame_for_frame(frames: int) -> None:
     assert stage.frames == whole.frames
     assert stage.ends == whole.ends
     assert stage.last_word == whole.last_word
+
+
+async def test_a_mark_is_in_the_entry_of_the_frame_that_makes_it_due() -> None:
+    stage = await Stage.open("echo")
+    task = asyncio.create_task(echo(stage).run())
+    stage.audio(bytes(3_200))
+    await stage.until(lambda s: len(s.frames) == 1)
+    stage.audio(bytes(16_000))
+    await stage.until(lambda s: s.marks)
+    entries = await stage.bus.logs.read(stage.key, Direction.DOWN)
+    kinds = [[type(item) for item in entry.items] for entry in entries]
+    assert kinds == [[AudioFrame], [AudioFrame, Committed]]
+    stage.end()
+    await task
+
+
+async def test_no_mark_is_made_before_all_that_is_written_is_made_again() -> None:
+    stage = await Stage.open("echo")
+    standing = Standing(seq=15, sample=15 * 320, entries_since=15, samples_since=15 * 320)
+    task = asyncio.create_task(echo(stage, standing).run())
+    tones(stage, 12)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert stage.down == []
+    tones(stage, 5, 12)
+    await stage.until(lambda s: s.marks)
+    assert [frame.seq for frame in stage.frames] == [15, 16]
+    assert [mark.seq for mark in stage.marks] == [16]
+    stage.end()
+    await task
+
+
+@pytest.mark.parametrize("speaking", [True, False])
+async def test_in_the_next_epoch_it_goes_on_where_the_client_says(speaking: bool) -> None:
+    where = Continuation(
+        epoch=1,
+        utterance=2,
+        speaking=speaking,
+        sample=3_200,
+        utterance_sample=1_600 if speaking else 3_200,
+        received_upto=3_200,
+    )
+    stage = await Stage.open("echo", continues=where)
+    stage.finalize()
+    stage.audio(bytes(640))
+    stage.end()
+    await asyncio.wait_for(echo(stage, first_standing(stage.start)).run(), 20)
+    await stage.over()
+    first = 3 if speaking else 2
+    assert [(f.sample, f.utterance) for f in stage.frames] == [(3_200, first)]
+    assert [end.utterance for end in stage.ends] == ([2, 3] if speaking else [2])
+    assert stage.marks[-1].upto == 3_520
+    last = stage.last_word
+    assert isinstance(last, StreamEnd)
+    assert (last.samples, stage.numbers()) == (3_520, list(range(len(stage.numbers()))))

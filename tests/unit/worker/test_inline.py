@@ -23,16 +23,16 @@ def host(target: str | None = None, *, timeout: float = 10.0) -> InlineHost:
 async def test_calls_run_side_by_side() -> None:
     tone = host()
     info = await tone.start()
-    assert (info.name, tone.free) == ("tone", 3)
+    assert (info.name, tone.calls.free) == ("tone", 3)
     calls = [tone.open(SynthesisRequest(format=AUDIO)) for _ in range(3)]
-    assert tone.free == 0
+    assert tone.calls.free == 0
     for call in calls:
         await call.feed("ab")
         call.end()
     for call in calls:
         sounds = [output.pcm async for output in call if isinstance(output, Sound)]
         assert len(b"".join(sounds)) == 2 * 2 * 800
-    assert tone.free == 3
+    assert tone.calls.free == 3
     await tone.stop()
     assert await tone.lost() == "stopped"
 
@@ -74,7 +74,7 @@ async def test_a_call_that_hangs_all_the_same_times_out() -> None:
     await call.feed("sleep")
     with pytest.raises(EngineTimeout):
         await asyncio.wait_for(anext(call), 20)
-    assert sleepy.free == 2
+    assert sleepy.calls.free == 2
     await sleepy.stop()
 
 

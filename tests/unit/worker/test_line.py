@@ -2,7 +2,8 @@ import asyncio
 
 import pytest
 
-from legato.worker.line import WaitingLine
+from legato.worker.line import TENANTS, WaitingLine
+from legato.worker.turns import Caller
 from tests.unit.worker.stage import eventually
 
 
@@ -15,7 +16,9 @@ class Slots:
         self.served: list[str] = []
         self.told: list[tuple[str, int]] = []
 
-    def stand(self, name: str) -> "asyncio.Task[str]":
+    def stand(
+        self, name: str, *, caller: Caller | None = None, patience: float = 60
+    ) -> "asyncio.Task[str]":
         def attempt() -> str | None:
             if self.free <= 0:
                 return None
@@ -26,7 +29,9 @@ class Slots:
         def queued(place: int) -> None:
             self.told.append((name, place))
 
-        return asyncio.create_task(self.line.stand(attempt, queued=queued))
+        return asyncio.create_task(
+            self.line.stand(attempt, caller=caller or Caller(), patience=patience, queued=queued)
+        )
 
     def add(self, count: int) -> None:
         self.free += count
@@ -92,3 +97,66 @@ async def test_who_waits_for_long_is_told_the_place_once_and_when_it_changes() -
     second.cancel()
     with pytest.raises(asyncio.CancelledError):
         await second
+
+
+async def test_streams_under_way_come_before_new_ones() -> None:
+    slots = Slots(0)
+    new = slots.stand("new")
+    await eventually(lambda: len(slots.line) == 1)
+    known = slots.stand("known", caller=Caller(under_way=True))
+    await eventually(lambda: len(slots.line) == 2)
+    slots.add(1)
+    assert await asyncio.wait_for(known, 5) == "known"
+    slots.add(1)
+    await asyncio.wait_for(new, 5)
+
+
+async def test_one_tenants_thousand_do_not_keep_another_waiting() -> None:
+    slots = Slots(0)
+    many = [slots.stand(f"m{n}", caller=Caller(tenant="many")) for n in range(1_000)]
+    few = slots.stand("few", caller=Caller(tenant="few"))
+    await eventually(lambda: len(slots.line) == 1_001)
+    slots.add(2)
+    assert await asyncio.wait_for(few, 5) == "few"
+    assert slots.served == ["m0", "few"]
+    slots.add(999)
+    await asyncio.gather(*many)
+    assert slots.served[2:] == [f"m{n}" for n in range(1, 1_000)]
+
+
+async def test_only_so_many_tenants_are_remembered() -> None:
+    slots = Slots(TENANTS + 10)
+    for number in range(TENANTS + 10):
+        await slots.stand("x", caller=Caller(tenant=str(number)))
+    assert len(slots.line._served) == TENANTS  # noqa: SLF001  a bound of its own
+
+
+async def test_who_waits_while_nobody_is_served_gives_up() -> None:
+    slots = Slots(0)
+    with pytest.raises(TimeoutError):
+        await slots.stand("a", patience=0.01)
+    assert len(slots.line) == 0
+
+
+async def test_nobody_gives_up_while_the_line_moves() -> None:
+    slots = Slots(0)
+    last = slots.stand("last", patience=0.5, caller=Caller(patient=True))
+    await eventually(lambda: len(slots.line) == 1)
+    for number in range(8):
+        before = slots.stand(str(number))
+        await eventually(lambda: len(slots.line) == 2)
+        await asyncio.sleep(0.1)
+        slots.add(1)
+        await before
+    assert not last.done()
+    slots.add(1)
+    assert await asyncio.wait_for(last, 5) == "last"
+
+
+async def test_the_line_tells_how_long_the_first_has_waited() -> None:
+    slots = Slots(0)
+    assert slots.line.longest == 0.0
+    waiting = slots.stand("a")
+    await eventually(lambda: slots.line.longest > 0)
+    slots.add(1)
+    await waiting

@@ -9,7 +9,7 @@ from legato.bus.base import Direction
 from legato.engines.base import EngineKind
 from legato.engines.tone import ToneRecognizer
 from legato.errors import SessionExpired, UnexpectedMessage
-from legato.protocol.messages import EndpointingSettings, Notice, StreamEnd
+from legato.protocol.messages import Continuation, EndpointingSettings, Notice, StreamEnd
 from legato.speech import RecognitionRequest
 from legato.speech import Transcript as Heard
 from legato.worker.calls import EngineLost
@@ -17,7 +17,7 @@ from legato.worker.config import EngineSpec, WorkerConfig
 from legato.worker.downlog import DownLog
 from legato.worker.pool import EnginePool
 from legato.worker.recognition import Recognition
-from legato.worker.takeover import Standing, read_standing
+from legato.worker.takeover import GivenBack, Standing, first_standing, read_standing
 from tests.unit.worker.stage import TONE_RECOGNIZER, Running, Stage, eventually
 
 AUDIO = AudioFormat(16_000)
@@ -414,3 +414,97 @@ async def test_who_goes_leaves_the_line(deleted: bool) -> None:
                 await task
         call.close()
         await eventually(lambda: pool.has_free_slot)
+
+
+async def test_a_recognition_that_others_wait_for_makes_way_at_a_final_and_loses_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module in ("pool", "turns"):
+        monkeypatch.setattr(f"legato.worker.{module}.PATIENCE", 1e-6)
+    spec = EngineSpec(kind=EngineKind.RECOGNIZE, name="tone", slots=1)
+    pcm = noise(3.0)
+    first = await Stage.open("recognize", stream_id="a")
+    second = await Stage.open("recognize", stream_id="b", bus=first.bus)
+    async with Running(spec) as (pool,):
+        tasks = [asyncio.create_task(recognition(stage, pool).run()) for stage in (first, second)]
+        first.frames_of(pcm[: len(pcm) // 2])
+        await first.until(lambda s: s.texts)
+        second.frames_of(noise(1.5, seed=2))
+        await eventually(lambda: pool.waiting > 0 or bool(second.texts))
+        first.frames_of(pcm[len(pcm) // 2 :])
+        await second.until(lambda s: s.texts)
+        assert first.last_word is None
+        for stage in (first, second):
+            stage.end()
+        await asyncio.wait_for(asyncio.gather(*tasks), 20)
+    assert [text.text for text in first.finals] == final_texts(pcm)
+    assert [text.text for text in second.finals] == final_texts(noise(1.5, seed=2))
+
+
+async def test_a_recognition_is_left_after_its_next_final_and_goes_on_elsewhere() -> None:
+    pcm = noise(3.0)
+    stage = await Stage.open("recognize")
+    async with Running(TONE_RECOGNIZER) as (pool,):
+        work = recognition(stage, pool)
+        task = asyncio.create_task(work.run())
+        stage.frames_of(pcm[: len(pcm) // 10])
+        await stage.until(lambda s: s.texts)
+        work.leave()
+        assert not task.done(), "what is not final would have to be heard again"
+        stage.frames_of(pcm[len(pcm) // 10 :])
+        with pytest.raises(GivenBack):
+            await asyncio.wait_for(task, 20)
+        stage.end()
+        standing = await read_standing(stage.bus.logs, stage.key, 2)
+        await recognition(stage, pool, standing, fence=2).run()
+    await stage.over()
+    assert [text.text for text in stage.finals] == final_texts(pcm)
+    assert stage.numbers() == list(range(len(stage.numbers())))
+
+
+async def test_a_recognition_that_hears_nothing_is_left_at_once() -> None:
+    stage = await Stage.open("recognize")
+    async with Running(TONE_RECOGNIZER) as (pool,):
+        work = recognition(stage, pool)
+        task = asyncio.create_task(work.run())
+        await asyncio.sleep(0)
+        work.leave()
+        with pytest.raises(GivenBack):
+            await asyncio.wait_for(task, 20)
+
+
+async def test_a_recognition_that_falls_silent_after_it_was_asked_to_leave_leaves_too() -> None:
+    stage = await Stage.open("recognize")
+    async with Running(TONE_RECOGNIZER) as (pool,):
+        work = recognition(stage, pool)
+        task = asyncio.create_task(work.run())
+        stage.frames_of(noise(0.3))
+        await stage.until(lambda s: s.texts)
+        work.leave()
+        stage.finalize()
+        with pytest.raises(GivenBack):
+            await asyncio.wait_for(task, 20)
+    assert [end.reason for end in stage.ends] in ([], ["done"])
+
+
+@pytest.mark.parametrize("speaking", [True, False])
+async def test_in_the_next_epoch_positions_go_on_and_the_utterance_too(speaking: bool) -> None:
+    where = Continuation(epoch=1, utterance=4, speaking=speaking, sample=48_000)
+    stage = await Stage.open("recognize", continues=where)
+    pcm = noise(2.5)
+    if not speaking:
+        stage.frames_of(pcm)
+    stage.finalize()
+    stage.frames_of(pcm)
+    stage.end()
+    async with Running(TONE_RECOGNIZER) as (pool,):
+        job = recognition(stage, pool, first_standing(stage.start))
+        await asyncio.wait_for(job.run(), 20)
+    await stage.over()
+    assert [end.utterance for end in stage.ends] == [4, 5]
+    heard_of = (1 if speaking else 2) * [pcm]
+    assert [text.text for text in stage.finals] == final_texts(*heard_of)
+    assert stage.finals[0].start >= 48_000
+    assert stage.marks[-1].upto == 48_000 + len(heard_of) * len(pcm) // 2
+    first = stage.finals[0].utterance
+    assert first == (5 if speaking else 4)

@@ -1,9 +1,11 @@
 import asyncio
 import logging
+from dataclasses import replace
 
 import pytest
 
 from legato.bus.base import Claim, Job, StreamKey
+from legato.bus.cluster import read_cluster
 from legato.bus.memory import MemoryBus
 from legato.engines.base import EngineKind
 from legato.protocol.messages import Notice, StreamEnd
@@ -263,3 +265,59 @@ async def test_the_same_name_is_served_for_both_tasks() -> None:
         await bus.jobs.submit(Job(key=stage.key, engine="tone", start=stage.start))
         stage.end()
         await stage.over()
+
+
+async def test_a_worker_tells_of_itself_until_it_ends() -> None:
+    bus = MemoryBus()
+    states: list[str] = []
+    async with Worker(bus, CONFIG) as worker:
+        await ready(worker)
+
+        async def is_ready() -> bool:
+            states[:] = [one.state for one in (await read_cluster(bus)).workers]
+            return states == ["ready"]
+
+        await eventually(is_ready)
+    assert (await read_cluster(bus)).workers == ()
+
+
+async def test_a_draining_worker_gives_idle_streams_to_another_at_once() -> None:
+    bus = MemoryBus()
+    stages = [await Stage.open("synthesize", bus=bus, stream_id=name) for name in "ab"]
+    stages.append(await Stage.open("echo", bus=bus, engine="echo", stream_id="c"))
+    worker = Worker(bus, CONFIG)
+    await worker.start()
+    await ready(worker)
+    async with Worker(bus, CONFIG) as other:
+        await ready(other)
+        for stage in stages:
+            await bus.jobs.submit(stage.job)
+        await eventually(lambda: worker.active_jobs + other.active_jobs == 3)
+        await asyncio.wait_for(worker.stop(drain=600), 20)
+        await eventually(lambda: other.active_jobs == 3)
+        for stage in stages[:2]:
+            stage.text("Hello.")
+            stage.end()
+        stages[2].audio(b"ab")
+        stages[2].end()
+        for stage in stages:
+            await stage.over()
+    assert [stage.pcm() for stage in stages] == [spoken("Hello."), spoken("Hello."), b"ab"]
+
+
+async def test_a_worker_asks_to_be_replaced_after_so_many_streams() -> None:
+    bus = MemoryBus()
+    config = replace(CONFIG, restart_after=2, recycle_jitter=0)
+    async with Worker(bus, config) as worker:
+        await ready(worker)
+        finished = asyncio.create_task(worker.finished())
+        for name in "ab":
+            assert not finished.done()
+            stage = await Stage.open("synthesize", bus=bus, stream_id=name)
+            await bus.jobs.submit(stage.job)
+            stage.text("Hello.")
+            stage.end()
+            await stage.over()
+        await asyncio.wait_for(finished, 20)
+        await worker.stop(drain=20)
+    assert bus.counts()["jobs"] == 0

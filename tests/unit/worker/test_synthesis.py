@@ -10,13 +10,13 @@ from legato.engines.base import EngineKind
 from legato.engines.tone import tone
 from legato.errors import SessionExpired, UnexpectedMessage, UnknownVoice
 from legato.flow.sentences import Segmenter
-from legato.protocol.messages import Notice, StreamEnd
+from legato.protocol.messages import Continuation, Notice, StreamEnd
 from legato.speech import SynthesisRequest
 from legato.worker.config import EngineSpec, WorkerConfig
 from legato.worker.downlog import DownLog
 from legato.worker.routing import Router
 from legato.worker.synthesis import Synthesis
-from legato.worker.takeover import Standing, read_standing
+from legato.worker.takeover import Standing, first_standing, read_standing
 from tests.unit.worker.stage import TONE, Running, Stage, eventually, small_bus
 
 AUDIO = AudioFormat(16_000)
@@ -459,3 +459,27 @@ async def test_a_stream_that_goes_while_it_waits_for_a_slot_leaves_the_line() ->
         with pytest.raises(SessionExpired):
             await asyncio.wait_for(task, 5)
         call.close()
+
+
+@pytest.mark.parametrize("held", [0, 320, 5_000, 12_345])
+async def test_in_the_next_epoch_it_goes_on_at_the_very_sample(held: int) -> None:
+    before = 7_000
+    where = Continuation(epoch=1, utterance=3, utterance_sample=before, received_upto=before + held)
+    stage = await Stage.open("synthesize", continues=where)
+    stage.text(SENTENCES)
+    stage.finalize()
+    stage.text("Ten!")
+    stage.end()
+    async with Running(TONE) as pools:
+        job = synthesis(stage, Router(pools), first_standing(stage.start))
+        await asyncio.wait_for(job.run(), 20)
+    await stage.over()
+    assert stage.numbers() == list(range(len(stage.numbers())))
+    whole = spoken(SENTENCES)
+    assert stage.pcm(3) == whole[2 * held :]
+    assert stage.pcm(4) == spoken("Ten!")
+    assert stage.frames[0].sample == before + held
+    assert [(end.utterance, end.reason, end.sample) for end in stage.ends] == [
+        (3, "done", before + len(whole) // 2),
+        (4, "done", before + (len(whole) + len(spoken("Ten!"))) // 2),
+    ]

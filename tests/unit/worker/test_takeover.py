@@ -9,8 +9,16 @@ from legato.bus.memory.alarm import Alarm
 from legato.bus.memory.logs import MemoryLogs
 from legato.errors import ResumeGap, SessionExpired
 from legato.protocol.media import AudioFrame
-from legato.protocol.messages import Error, Notice, StreamEnd, Transcript, UtteranceEnd
-from legato.worker.takeover import Standing, read_standing
+from legato.protocol.messages import (
+    Continuation,
+    Error,
+    Notice,
+    StreamEnd,
+    StreamStart,
+    Transcript,
+    UtteranceEnd,
+)
+from legato.worker.takeover import Standing, first_standing, read_standing
 
 KEY = StreamKey("default", "s")
 MARK = Committed(4, upto=9, chars=3, restart=Restart(2, 1, 3, 50))
@@ -125,3 +133,59 @@ async def test_a_log_that_is_trimmed_meanwhile_is_read_again() -> None:
         writer.append([AudioFrame(bytes(2), seq, sample=seq), Committed(seq)])
     standing = await read_standing(logs, KEY, 2)
     assert (standing.seq, standing.committed.seq, logs.trims) == (10, 9, [])
+
+
+# where a client goes on
+
+
+def begun(task: str, *, speaking: bool = False, received_upto: int = 900) -> Standing:
+    where = Continuation(
+        epoch=1,
+        utterance=2,
+        speaking=speaking,
+        sample=1_000,
+        utterance_sample=600,
+        received_upto=received_upto,
+    )
+    return first_standing(StreamStart(stream_id="s", task=task, continues=where))
+
+
+@pytest.mark.parametrize("task", ["echo", "recognize", "synthesize"])
+def test_a_stream_that_begins_stands_at_nought(task: str) -> None:
+    assert first_standing(StreamStart(stream_id="s", task=task)) == Standing()
+
+
+def test_a_synthesis_goes_on_behind_what_its_client_holds() -> None:
+    mark = Committed(-1, restart=Restart(0, 2, samples=300))
+    assert begun("synthesize") == Standing(sample=900, utterance=2, sounding=True, committed=mark)
+
+
+def test_a_synthesis_of_which_nothing_was_heard_makes_it_whole() -> None:
+    mark = Committed(-1, restart=Restart(0, 2))
+    silent = Standing(sample=600, utterance=2, committed=mark)
+    assert begun("synthesize", received_upto=600) == silent
+
+
+def test_an_echo_goes_on_with_the_sample_that_is_said_again() -> None:
+    standing = begun("echo", received_upto=1_000)
+    assert standing.committed == Committed(-1, upto=1_000, restart=Restart(0, 2, samples=400))
+    assert (standing.sample, standing.sounding, standing.first_seq) == (1_000, True, 0)
+
+
+@pytest.mark.parametrize("speaking", [True, False])
+def test_a_recognition_goes_on_at_its_position(speaking: bool) -> None:
+    standing = begun("recognize", speaking=speaking, received_upto=0)
+    restart = Restart(0, 2) if speaking else None
+    assert standing.committed == Committed(-1, upto=1_000, restart=restart)
+    assert (standing.utterance, standing.is_open) == (2, speaking)
+
+
+async def test_where_nobody_has_worked_the_first_standing_holds() -> None:
+    bus = MemoryBus()
+    await bus.logs.create(KEY, ttl=600)
+    standing = await read_standing(bus.logs, KEY, 2, first=lambda: begun("synthesize"))
+    assert standing == begun("synthesize")
+    writer = bus.logs.writer(KEY, Direction.DOWN)
+    writer.append([AudioFrame(bytes(200), 0, sample=900, utterance=2), MARK])
+    standing = await read_standing(bus.logs, KEY, 2, first=lambda: begun("synthesize"))
+    assert (standing.seq, standing.sample, standing.committed) == (1, 1_000, MARK)

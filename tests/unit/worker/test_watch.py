@@ -126,3 +126,61 @@ async def test_a_call_is_found_hanging_once() -> None:
     assert wire.look_until(60) == []
     with pytest.raises(EngineTimeout, match="no progress for 10 s"):
         await anext(call)
+
+
+class Working(Watched):
+    """An engine under watch that uses the processor."""
+
+    def __init__(self, cpu_share: float | None) -> None:
+        super().__init__()
+        self.cpu_share = cpu_share
+        cpu = self.used if cpu_share is not None else lambda: None
+        self.watch = Watch(self.calls, self.board, timeout=10.0, clock=self.clock, cpu=cpu)
+
+    def used(self) -> float:
+        return self.now * (self.cpu_share or 0.0)
+
+
+@pytest.mark.parametrize(
+    ("cpu_share", "found_at"),
+    [(0.0, 10.0), (0.04, 10.0), (0.1, 40.0), (0.5, 20.0), (1.0, 10.0), (2.0, 10.0)],
+)
+async def test_a_call_is_charged_with_the_work_that_was_done_for_it(
+    cpu_share: float, found_at: float
+) -> None:
+    wire = Working(cpu_share)
+    call = wire.calls.open(SPEAK)
+    wire.board.put(0, SlotState.INSIDE)
+    assert wire.look_until(found_at - wire.watch.interval) == []
+    assert wire.look_until(1000) == [call]
+    assert wire.now == pytest.approx(found_at, abs=wire.watch.interval)
+
+
+async def test_calls_of_a_busy_engine_share_its_time() -> None:
+    wire = Working(1.0)
+    for slot in range(2):
+        wire.calls.open(SPEAK)
+        wire.board.put(slot, SlotState.INSIDE)
+    assert wire.look_until(19.5) == []
+    assert len(wire.look_until(1000)) == 2
+
+
+@pytest.mark.parametrize(("cpu_share", "found_at"), [(0.0, 20.0), (None, 20.0), (1.0, 20.0)])
+async def test_a_starved_call_of_an_engine_that_gets_on_is_not_soon_found_hanging(
+    cpu_share: float | None, found_at: float
+) -> None:
+    wire = Working(cpu_share)
+    starved, other = wire.calls.open(SPEAK), wire.calls.open(SPEAK)
+    for call in (starved, other):
+        wire.board.put(call.slot, SlotState.INSIDE)
+    hung: list[EngineCall] = []
+    while wire.now < found_at - 1 and not hung:
+        wire.now += wire.watch.interval
+        wire.calls.receive(Consumed(other.number, 0))
+        hung = wire.watch.hung()
+    assert (hung, wire.now) == ([], found_at - 1), "the engine gets on"
+    while wire.now < 1000 and not hung:
+        wire.now += wire.watch.interval
+        wire.calls.receive(Consumed(other.number, 0))
+        hung = wire.watch.hung()
+    assert hung == [starved], "but not for ever"
