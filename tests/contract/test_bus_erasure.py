@@ -1,10 +1,12 @@
 """Erasing and cleaning up, on every bus."""
 
+import pytest
+
 from legato.bus.base import Direction
 from legato.bus.erasure import Receipt, erase_stream, erase_tenant
 from legato.bus.janitor import Janitor
 from legato.bus.records import JANITOR_KIND, PROCESS_KIND, TENANT
-from legato.errors import SessionExpired, StreamExists
+from legato.errors import EpochChanged, SessionExpired, StreamExists
 from tests.contract.buses import Reader, Rig, filled, frame, job, settled, stream
 
 NOTHING = Receipt()
@@ -101,3 +103,25 @@ async def test_one_janitor_works_at_a_time_and_a_dead_one_is_replaced(rig: Rig) 
     record = await rig.bus.registry.get(TENANT, JANITOR_KIND, "turn")
     assert record is not None
     assert record.value == b"j2"
+
+
+async def test_what_is_deleted_without_a_tombstone_may_begin_again_at_once(rig: Rig) -> None:
+    await furnish(rig)
+    key = stream(tenant="acme")
+    reader = Reader().follow(rig.bus, key, Direction.DOWN)
+    await reader.has(2)
+    assert await rig.peer.logs.delete(key, tombstone=False) == 5
+    assert isinstance(await reader.end(), SessionExpired | EpochChanged)
+    await rig.bus.logs.create(key, ttl=rig.long, notes={"stream": b"z"})
+    assert await rig.peer.logs.read(key, Direction.DOWN) == []
+    notes = await rig.peer.logs.notes(key)
+    assert {name: record.value for name, record in notes.items()} == {"stream": b"z"}
+
+
+async def test_what_a_tombstone_stands_for_cannot_begin_again(rig: Rig) -> None:
+    await furnish(rig)
+    key = stream(tenant="acme")
+    assert await rig.bus.logs.delete(key) == 5
+    assert await rig.bus.logs.delete(key, tombstone=False) == 0
+    with pytest.raises(StreamExists):
+        await rig.bus.logs.create(key, ttl=rig.long)

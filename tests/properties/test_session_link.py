@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from legato.errors import SessionExpired
+from legato.errors import EpochChanged
 from tests.simulation.link import Conditions
 from tests.simulation.pair import Pair
 from tests.simulation.talker import Talker
@@ -91,8 +91,7 @@ class Sessions(RuleBasedStateMachine):
     @initialize(seed=seeds, delay=delays, step=steps)
     def begin(self, seed: int, delay: float, step: float) -> None:
         self.pair = Pair(Random(seed), Conditions(delay=delay), step=step)
-        self.talkers = [Talker(self.pair, "stream-0")]
-        self.forgot = False
+        self.talkers = [Talker(self.pair, "stream-0", task="echo")]
 
     def talker(self, which: int) -> Talker:
         """One of the streams."""
@@ -101,7 +100,8 @@ class Sessions(RuleBasedStateMachine):
     @precondition(lambda self: len(self.talkers) < 3)
     @rule()
     def start(self) -> None:
-        self.talkers.append(Talker(self.pair, f"stream-{len(self.talkers)}"))
+        task = ("echo", "synthesize")[len(self.talkers) % 2]
+        self.talkers.append(Talker(self.pair, f"stream-{len(self.talkers)}", task=task))
 
     @rule(which=st.integers(0, 2), speech=speech, seconds=waits)
     def say(self, which: int, speech: tuple[str | int, bool], seconds: float) -> None:
@@ -128,7 +128,10 @@ class Sessions(RuleBasedStateMachine):
         self.pair.cut(noticed_after=0.0 if forgets else noticed_after)
         if forgets:
             self.pair.gateway.forget_all()
-            self.forgot = True
+
+    @rule(whole=st.booleans())
+    def lose(self, whole: bool) -> None:
+        self.pair.gateway.lose(whole=whole)
 
     @rule(listening=st.booleans(), consumes=st.booleans())
     def turn_to_something_else(self, listening: bool, consumes: bool) -> None:
@@ -155,11 +158,10 @@ class Sessions(RuleBasedStateMachine):
         self.pair.run_until_over([talker.stream for talker in self.talkers])
         for talker in self.talkers:
             failed = self.pair.heard[talker.stream].failed
-            if failed is None:
+            if failed is None or talker.stream.confirmed:
                 talker.check_end()
-            else:
-                assert self.forgot
-                assert isinstance(failed.error, SessionExpired)
+            else:  # a repeated start was on its way when all was lost
+                assert isinstance(failed.error, EpochChanged)
 
 
 TestSessions = Sessions.TestCase

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from legato.errors import SessionExpired, StreamExists
+from legato.errors import EpochChanged, SessionExpired, StreamExists
 from legato.protocol.media import AudioFrame
-from legato.protocol.messages import Hello
+from legato.protocol.messages import Hello, StreamStart
 from legato.session.client import ClientSession
 from legato.session.client_stream import ClientStream
 from legato.session.events import (
@@ -103,6 +103,8 @@ class Gateway:
                 if parked is not None:
                     parked.parrot.stream.stored(event.items[-1].seq or 0, now)
                     parked.parrot.hear(event.items, now)
+            case StreamFailed(error=EpochChanged()):
+                pass
             case StreamFinished() | StreamFailed():
                 self._streams.pop(event.stream.start.stream_id, None)
 
@@ -117,6 +119,17 @@ class Gateway:
         """Lose every stream, as a restart does."""
         self._streams.clear()
 
+    def lose(self, *, whole: bool) -> None:
+        """Find out that the bus has lost of every stream something, or the whole of it."""
+        for name, parked in list(self._streams.items()):
+            if not parked.parrot.stream.acquainted:
+                del self._streams[name]
+            if parked.listener is not None:
+                parked.listener.fail(parked.parrot.stream, EpochChanged("something is lost"))
+                parked.listener = None
+        if whole:
+            self.forget_all()
+
     def work(self, now: float) -> None:
         """Let the applications do what is due."""
         for parked in self._streams.values():
@@ -130,6 +143,8 @@ class Gateway:
     def _start(self, session: ServerSession, event: StreamRequested, now: float) -> None:
         name, number = event.start.stream_id, event.start.stream
         parked = self._streams.get(name)
+        if parked is not None and self._may_clear(parked, event.start):
+            parked = None
         if parked is None:
             stream = session.accept(number, engine="parrot", voice=None, now=now)
             if stream is not None:
@@ -146,11 +161,25 @@ class Gateway:
     def _resume(self, session: ServerSession, event: ResumeRequested, now: float) -> None:
         resume = event.resume
         parked = self._streams.get(resume.stream_id)
-        if parked is None or not parked.parrot.stream.admits(resume.token):
+        if parked is None or not self._admits(parked, resume.token):
             session.refuse(resume.stream, SessionExpired("unknown here"))
             return
+        if parked.parrot.stream.over:
+            session.refuse(resume.stream, EpochChanged("something was lost"))
+            return
         self._take_over(parked, session)
-        assert session.attach(parked.parrot.stream, resume, now)
+        if not session.attach(parked.parrot.stream, resume, now):
+            parked.listener = None
+
+    def _may_clear(self, parked: Parked, start: StreamStart) -> bool:
+        """Whether a client begins anew what is still here."""
+        where, stream = start.continues, parked.parrot.stream
+        if where is None or where.epoch <= stream.epoch:
+            return False
+        return self._admits(parked, where.token)
+
+    def _admits(self, parked: Parked, token: str) -> bool:
+        return parked.parrot.stream.admits(token)
 
     def _take_over(self, parked: Parked, session: ServerSession) -> None:
         if parked.listener is not None and parked.listener is not session:

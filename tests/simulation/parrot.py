@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from legato.protocol.media import AudioFrame
-from legato.protocol.messages import Cancel, Finalize, StreamEnd, Text, UtteranceEnd
+from legato.protocol.messages import (
+    Cancel,
+    Continuation,
+    Finalize,
+    StreamEnd,
+    Text,
+    UtteranceEnd,
+)
 from legato.session.lane import Item
 from legato.session.server_stream import ServerStream
 
@@ -31,12 +38,16 @@ class Work:
     samples: int = 0
     chars: int = 0
     frames: deque[bytes] = field(default_factory=deque)
+    sample: int = 0
     ends: bool = False
     ends_stream: bool = False
 
 
 class Parrot:
     """Echoes audio, speaks text character by character, ends what was ended, heeds cancels.
+
+    An echo comes back at the positions where it was said. Where a client goes on with a stream of
+    another server, what it holds is made again and not said again.
 
     Args:
         stream: Where its answers go.
@@ -60,24 +71,32 @@ class Parrot:
         self._sample = 0
         self._samples_done = 0
         self._chars_done = 0
+        self._upto = 0
+        self._skip = 0
+        self._is_echo = stream.start.task == "echo"
+        if stream.start.continues is not None:
+            self._continue(stream.start.continues)
 
     def hear(self, items: Sequence[Item], now: float) -> None:
         """Take entries of the up log."""
         self.heard.extend(items)
         for item in items:
-            work = Work(self._utterance, item.seq or 0)
+            work = Work(self._utterance, item.seq or 0, sample=self._upto)
             self._work.append(work)
             match item:
                 case AudioFrame():
                     work.samples, work.ends = len(item.payload) // 2, item.last
                     work.frames.append(item.payload)
+                    self._upto += work.samples
+                    self._pass_over(work)
                     self._speak(ends=item.last)
                 case Text():
                     work.chars, work.frames = len(item.text), deque(spoken(item.text))
+                    self._pass_over(work)
                     self._speak(ends=False)
                 case Finalize():
                     work.ends = self._is_open
-                    self._utterance += work.ends
+                    self._next(self._utterance + work.ends)
                 case StreamEnd():
                     work.ends, work.ends_stream = self._is_open, True
                 case Cancel():
@@ -91,7 +110,7 @@ class Parrot:
             if not self._work:
                 self.due_at = math.inf
             elif self._work[0].frames:
-                self._sound(self._work[0].utterance, self._work[0].frames.popleft())
+                self._sound(self._work[0])
                 self.due_at += self._step
             else:
                 self._finish(self._work.popleft(), now)
@@ -103,7 +122,27 @@ class Parrot:
     def _speak(self, *, ends: bool) -> None:
         if not self._is_open:
             self._unended.append(self._utterance)
-        self._utterance += ends
+        self._next(self._utterance + ends)
+
+    def _continue(self, where: Continuation) -> None:
+        self._utterance = where.utterance
+        self._sample = where.received_upto
+        self._samples_done = self._upto = where.sample
+        if where.speaking:
+            self._unended = [where.utterance]
+        if not self._is_echo:
+            self._skip = (where.received_upto - where.utterance_sample) // CHAR_SAMPLES
+
+    def _pass_over(self, work: Work) -> None:
+        """Leave out of the first utterance what was said of it before."""
+        while self._skip and work.frames:
+            work.frames.popleft()
+            self._skip -= 1
+
+    def _next(self, utterance: int) -> None:
+        if utterance != self._utterance:
+            self._skip = 0
+        self._utterance = utterance
 
     def _finish(self, work: Work, now: float) -> None:
         if work.ends:
@@ -119,9 +158,12 @@ class Parrot:
             if work.utterance <= utterance:
                 work.frames.clear()
                 work.ends = False
+        if self._is_echo:
+            left = [work.sample for work in self._work if work.frames]
+            self._sample = left[0] if left else self._upto
         for unended in [number for number in self._unended if number <= utterance]:
             self._end(unended, "cancelled")
-        self._utterance = max(self._utterance, utterance + 1)
+        self._next(max(self._utterance, utterance + 1))
 
     def _end(self, utterance: int, reason: Literal["done", "cancelled"]) -> None:
         self._unended.remove(utterance)
@@ -131,8 +173,10 @@ class Parrot:
             )
         )
 
-    def _sound(self, utterance: int, payload: bytes) -> None:
-        self._say(AudioFrame(payload, len(self.said), sample=self._sample, utterance=utterance))
+    def _sound(self, work: Work) -> None:
+        payload = work.frames.popleft()
+        frame = AudioFrame(payload, len(self.said), sample=self._sample, utterance=work.utterance)
+        self._say(frame)
         self._sample += len(payload) // 2
 
     def _say(self, item: Item) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from legato.bus.base import Direction, Record
-from legato.errors import LegatoError, SessionExpired, StreamExists
+from legato.errors import EpochChanged, LegatoError, SessionExpired, StreamExists
 from legato.flow.places import DownPlace, Struck
 from legato.gateway.notes import DownNote, UpNote, all_struck, down_note, encode, up_note
 from legato.protocol.messages import NO_SEQ
@@ -115,7 +115,8 @@ class Succession(Gateway):
 
     @property
     def due_at(self) -> float:
-        stores = (shelf.coming[0][0] for shelf in self.shelves.values() if shelf.coming)
+        shelves = (self.shelves[name] for name in self._streams)
+        stores = (shelf.coming[0][0] for shelf in shelves if shelf.coming)
         return min(super().due_at, min(stores, default=math.inf))
 
     def _is_present(self, stream: object) -> bool:
@@ -162,6 +163,9 @@ class Succession(Gateway):
     def _start(self, session: ServerSession, event: StreamRequested, now: float) -> None:
         name, number = event.start.stream_id, event.start.stream
         parked = self._streams.get(name)
+        if parked is not None and self._may_clear(parked, event.start):
+            del self._streams[name]
+            parked = None
         if parked is None:
             self.shelves[name] = Shelf(tokens=(session.resume_token,))
             super()._start(session, event, now)
@@ -177,8 +181,11 @@ class Succession(Gateway):
     def _resume(self, session: ServerSession, event: ResumeRequested, now: float) -> None:
         resume = event.resume
         parked = self._streams.get(resume.stream_id)
-        if parked is None or resume.token not in self.shelves[resume.stream_id].tokens:
+        if parked is None or not self._admits(parked, resume.token):
             session.refuse(resume.stream, SessionExpired("unknown here"))
+            return
+        if parked.parrot.stream.over:
+            session.refuse(resume.stream, EpochChanged("something was lost"))
             return
         self._take_over(parked, session)
         try:
@@ -189,6 +196,9 @@ class Succession(Gateway):
             return
         if session.attach(stream, resume, now):
             self.shelves[resume.stream_id].tokens = (resume.token, session.resume_token)
+
+    def _admits(self, parked: Parked, token: str) -> bool:
+        return token in self.shelves[parked.parrot.stream.start.stream_id].tokens
 
     def _next_of(self, parked: Parked, received_seq: int, now: float) -> ServerStream:
         """Return the stream as the server has it that goes on with it: mostly another one."""

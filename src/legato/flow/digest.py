@@ -11,6 +11,10 @@ EMPTY: Final = bytes(32)
 BATCH: Final = 16
 """Payloads digested at once: one by one, between other work, takes three times as long."""
 
+LARGE_BYTES: Final = 2048
+"""A payload from here on is digested at once: 6,400 bytes take 4 µs while they are in the cache of
+the processor, and 10 once they are not."""
+
 
 class Chain:
     """Digest of the payloads put on the wire, in order: d(n) = SHA-256(d(n-1) || payload(n)).
@@ -42,7 +46,7 @@ class Chain:
         """Add the payload of one frame; an empty one counts too."""
         payloads = self._payloads
         payloads.append(payload)
-        if len(payloads) >= BATCH:
+        if len(payloads) >= BATCH or len(payload) >= LARGE_BYTES:
             self._catch_up()
 
     def hexdigest(self) -> str:

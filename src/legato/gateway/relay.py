@@ -21,16 +21,13 @@ from legato.bus.base import (
 from legato.bus.kept import read_kept
 from legato.errors import BusUnavailable, EpochChanged, LegatoError, SessionReplaced
 from legato.flow.places import DownPlace, Struck
+from legato.gateway.meter import Meter
 from legato.gateway.notes import DownNote, UpNote, all_struck, down_note, encode, up_note
 from legato.protocol.faults import error_message
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import Error, Notice, NumberedMessage
 from legato.session.lane import INF
 from legato.session.server_stream import ServerStream
-from legato.telemetry.metrics import AUDIO_SECONDS
-
-_UP = AUDIO_SECONDS.labels(direction=Direction.UP.value)
-_DOWN = AUDIO_SECONDS.labels(direction=Direction.DOWN.value)
 
 MAX_STRUCK: Final = 64
 """Cancels in a note, above which nothing is trimmed: a note is small."""
@@ -38,11 +35,8 @@ MAX_STRUCK: Final = 64
 UNKNOWN: Final = -1
 """Number of the next entry of down, or of its next sample, before the first has come."""
 
-HEAVY_SECONDS: Final = 5.0
-"""Audio of both directions, and..."""
-
 HEAVY_ENTRIES: Final = 1024
-"""...entries that go into the logs between two trims; a call at its own pace stays below."""
+"""Entries in both logs above which they are trimmed soon."""
 
 Places = deque[tuple[int, int]]
 """Entries of a log by number, and the last `seq` in each."""
@@ -85,17 +79,15 @@ class Relay:
         "_appended",
         "_bus",
         "_cancels",
-        "_counted",
         "_down",
         "_down_entry",
         "_down_place",
         "_down_places",
-        "_heavy_samples",
-        "_heavy_upto",
         "_is_known",
         "_keep_from",
         "_last_place",
         "_loop",
+        "_meter",
         "_moved",
         "_next_sample",
         "_next_seq",
@@ -131,19 +123,14 @@ class Relay:
         self._up_places: Places = deque()
         self._down_places: Places = deque()
         self._unstored: Places = deque()
-        self._appended = 0
-        self._cancels = 0
+        self._appended = self._cancels = 0
         self._is_known = False
         self._struck: tuple[Struck, ...] = ()
         self._unneeded_seq = -1
         self._down_place = DownPlace()
-        self._down_entry = 0
-        self._last_place = 0
-        self._next_seq = UNKNOWN
-        self._next_sample = UNKNOWN
-        self._keep_from = 0
-        self._counted = (0, 0)
-        self._heavy_samples = self._heavy_upto = stream.format.samples(HEAVY_SECONDS)
+        self._down_entry = self._last_place = self._keep_from = 0
+        self._next_seq = self._next_sample = UNKNOWN
+        self._meter = Meter(stream.format)
         self.key = key
         self.stream = stream
         self.listener: Listener | None = None
@@ -214,8 +201,7 @@ class Relay:
         self._down_place = went.place
         self._cancels, self._struck = self.stream.cancels, struck
         # What came before was counted where it came.
-        self._counted = (self.stream.received_upto, self.stream.out.samples.spent)
-        self._heavy_upto = sum(self._counted) + self._heavy_samples
+        self._meter.skip(self.stream.received_upto, self.stream.out.samples.spent)
 
     def push(self, items: Sequence[AudioFrame | NumberedMessage]) -> None:
         """Write up entries to the log.
@@ -273,18 +259,13 @@ class Relay:
     def is_heavy(self) -> bool:
         """Whether the logs may hold much that came since `count_audio`, so that a trim is due."""
         stream = self.stream
-        if stream.received_upto + stream.out.samples.spent > self._heavy_upto:
+        if self._meter.is_heavy(stream.received_upto, stream.out.samples.spent):
             return True
         return len(self._up_places) + len(self._down_places) > HEAVY_ENTRIES
 
     def count_audio(self) -> None:
         """Add to the metrics what was carried since the last time."""
-        stream = self.stream
-        up, down = stream.received_upto, stream.out.samples.spent
-        _UP.inc((up - self._counted[0]) / stream.format.sample_rate)
-        _DOWN.inc((down - self._counted[1]) / stream.format.sample_rate)
-        self._counted = (up, down)
-        self._heavy_upto = up + down + self._heavy_samples
+        self._meter.count(self.stream.received_upto, self.stream.out.samples.spent)
 
     def close(self) -> None:
         """Stop reading."""

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from legato.bus.base import Bus, Job, Record, StreamKey
-from legato.errors import BusUnavailable, Draining, ResumeGap, SessionExpired
+from legato.errors import BusUnavailable, Draining, EpochChanged, ResumeGap, SessionExpired
 from legato.gateway.admission import Admission
 from legato.gateway.catalog import Catalog, Choice
 from legato.gateway.custody import Admits, Custody
@@ -108,8 +108,7 @@ class Streams:
         known = stream_note(await self._bus.logs.notes(key))
         if where is None or known is None or not known[0].admits(where.token):
             return False
-        before = known[0].start.continues
-        if before is not None and before.epoch >= where.epoch:
+        if epoch_of(known[0].start) >= where.epoch:
             return False
         if (here := self._relays.get(key)) is not None:
             self._taken(here)
@@ -185,7 +184,11 @@ class Streams:
             del notes
             # Here it is known when a token has been replaced for good.
             known = here is None or here.stream.admits(resume.token)
-            return known and note.start.framing != "raw" and note.admits(resume.token)
+            if not known or note.start.framing == "raw" or not note.admits(resume.token):
+                return False
+            if epoch_of(note.start) != resume.epoch:
+                raise EpochChanged(f"stream {resume.stream_id!r} is of another epoch here")
+            return True
 
         relay = await self._take(key, admits, (resume.token, token), resume.received_seq)
         if relay is None:
@@ -383,6 +386,11 @@ def suspended(start: StreamStart, choice: Choice) -> ServerStream:
     stream.signal(StreamSignal.STARTED)
     stream.signal(StreamSignal.LOSE)
     return stream
+
+
+def epoch_of(start: StreamStart) -> int:
+    """Return the incarnation of the history that begins with `start`."""
+    return 0 if start.continues is None else start.continues.epoch
 
 
 def seed_of(start: StreamStart) -> int:

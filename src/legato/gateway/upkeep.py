@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from itertools import islice, takewhile
 from typing import Final
 
 from legato.bus.base import Logs, StreamKey
@@ -21,11 +22,14 @@ TOUCH_EVERY: Final = 60.0
 TRIM_EVERY: Final = 2.0
 """Seconds between two trims of what moves at the pace of speech: each costs as much as a frame."""
 
-TRIM_SOON: Final = 0.25
+TRIM_SOON: Final = 0.05
 """Seconds until a stream is trimmed that moved much (`Relay.is_heavy`)."""
 
-TRIM_BATCH: Final = 64
-"""Trims that are under way at the same time, so that they share round trips."""
+TRIM_BATCH: Final = 16
+"""Streams that are trimmed together, so that they share round trips."""
+
+TRIM_PAUSE: Final = 0.005
+"""Seconds between two such batches: all streams at once would hold up what is said meanwhile."""
 
 CLOSE_TIMEOUT: Final = 5.0
 """Seconds for the bus to do what is left when the gateway ends."""
@@ -42,26 +46,28 @@ class Upkeep:
     def __init__(self, logs: Logs, keys: Callable[[], Iterable[StreamKey]]) -> None:
         self._logs = logs
         self._keys = keys
-        self._moved: set[Relay] = set()
+        self._moved: dict[Relay, float] = {}
+        self._heavy: dict[Relay, float] = {}
         self._trim_timer: asyncio.TimerHandle | None = None
+        self._trim_at = 0.0
+        self._trimming = self._closed = False
         self._tasks: set[asyncio.Task[None]] = set()
 
     def note_moved(self, relay: Relay) -> None:
         """There may be something to trim."""
-        self._moved.add(relay)
-        timer = self._trim_timer
-        if timer is None:
-            loop = asyncio.get_running_loop()
-            self._trim_timer = loop.call_later(TRIM_EVERY, self._begin_trim)
-        elif relay.is_heavy:
-            loop = asyncio.get_running_loop()
-            if timer.when() > loop.time() + TRIM_SOON:
-                timer.cancel()
-                self._trim_timer = loop.call_later(TRIM_SOON, self._begin_trim)
+        if relay not in self._moved:
+            now = asyncio.get_running_loop().time()
+            self._moved[relay] = now + TRIM_EVERY
+            self._trim_later()
+        elif relay.is_heavy and relay not in self._heavy:
+            now = asyncio.get_running_loop().time()
+            self._heavy[relay] = now + TRIM_SOON
+            self._trim_later()
 
     def forget(self, relay: Relay) -> None:
         """The stream is gone, or another gateway's."""
-        self._moved.discard(relay)
+        self._moved.pop(relay, None)
+        self._heavy.pop(relay, None)
 
     async def touch(self, key: StreamKey, ttl: float = TTL) -> None:
         """Let a stream live for `ttl` seconds more."""
@@ -82,27 +88,52 @@ class Upkeep:
 
     async def close(self) -> None:
         """Stop trimming, and wait for what is under way."""
+        self._closed = True
         if self._trim_timer is not None:
             self._trim_timer.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=CLOSE_TIMEOUT)
 
+    def _trim_later(self, pause: float = 0.0) -> None:
+        """Set the timer to when the next stream is due, in `pause` seconds or later."""
+        due = min(
+            (next(iter(some.values())) for some in (self._heavy, self._moved) if some), default=None
+        )
+        if due is None or self._trimming:
+            return
+        loop = asyncio.get_running_loop()
+        due = max(due, loop.time() + pause)
+        if self._trim_timer is not None:
+            if self._trim_at <= due:
+                return
+            self._trim_timer.cancel()
+        self._trim_at = due
+        self._trim_timer = loop.call_at(due, self._begin_trim)
+
     def _begin_trim(self) -> None:
         self._trim_timer = None
-        moved, self._moved = self._moved, set()
-        self.spawn(self._trim(moved))
+        now = asyncio.get_running_loop().time()
+        due = [relay for some in (self._heavy, self._moved) for relay in _due(some, now)]
+        batch = list(dict.fromkeys(due))[:TRIM_BATCH]
+        for relay in batch:
+            self.forget(relay)
+        self._trimming = True
+        self.spawn(self._trim(batch))
 
-    async def _trim(self, relays: set[Relay]) -> None:
-        queue = list(relays)
-        for at in range(0, len(queue), TRIM_BATCH):
-            trims = []
-            for relay in queue[at : at + TRIM_BATCH]:
+    async def _trim(self, relays: Sequence[Relay]) -> None:
+        trims = []
+        try:
+            for relay in relays:
                 relay.count_audio()
                 for direction, (upto, note) in relay.take_trims().items():
                     trims.append(self._logs.trim(relay.key, direction, upto=upto, note=note))
             for outcome in await asyncio.gather(*trims, return_exceptions=True):
                 if outcome is not None:
                     raise outcome
+        finally:
+            self._trimming = False
+            if not self._closed:
+                self._trim_later(TRIM_PAUSE)
 
     async def _guard(self, work: Coroutine[object, object, None]) -> None:
         try:
@@ -111,3 +142,9 @@ class Upkeep:
             log.warning("upkeep of streams failed", code=error.code)
         except Exception:  # top of a task
             log.exception("upkeep of streams failed")
+
+
+def _due(queue: Mapping[Relay, float], now: float) -> Iterable[Relay]:
+    """Return the first relays of a queue that are due, enough for a batch."""
+    first = islice(queue.items(), TRIM_BATCH)
+    return [relay for relay, _ in takewhile(lambda pair: pair[1] <= now, first)]

@@ -40,7 +40,7 @@ from legato.protocol.messages import (
     Welcome,
 )
 from legato.protocol.messages import Stop as StopMessage
-from legato.session.client_requests import GOING, LOST, ClientRequests
+from legato.session.client_requests import LOST, ClientRequests
 from legato.session.client_stream import ClientStream
 from legato.session.events import (
     Event,
@@ -219,7 +219,7 @@ class ClientSession(ClientRequests):
             self._rewind(stream, error.expected, now)
         elif isinstance(error, SessionExpired) and self._is_untouched(stream):
             self._start_again(stream, now)
-        elif isinstance(error, LOST) and stream.state in GOING:
+        elif isinstance(error, LOST) and self._may_begin_epoch(stream):
             self._begin_epoch(stream, error, now)
         elif isinstance(error, PASSING) and self._may_wait(stream):
             stream.signal(StreamSignal.LOSE)
@@ -250,7 +250,8 @@ class ClientSession(ClientRequests):
 
     def _deliver(self, stream: ClientStream, now: float) -> None:
         items = stream.take_heard(now)
-        self._tell(Received(stream, items))
+        if items:
+            self._tell(Received(stream, items))
         if stream.inbound.ended:
             end = items[-1]
             assert isinstance(end, StreamEnd)  # noqa: S101  (narrows the type)

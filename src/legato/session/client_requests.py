@@ -86,15 +86,20 @@ class ClientRequests(ClientLink):
         self._tell(StreamRecovered(stream))
         if ends:
             self._tell(Received(stream, ends))
-        if self._up:
-            stream.token = self._token
-            self._ask(stream, now)
+        stream.token = self._token
+        self._ask(stream, now)
 
     def _may_wait(self, stream: ClientStream) -> bool:
         """Whether a stream that was under way may wait for another try."""
         return stream.state is StreamState.RESUMING or (
             stream in self._lost and stream.state is StreamState.STARTING
         )
+
+    def _may_begin_epoch(self, stream: ClientStream) -> bool:
+        """Whether a start that goes on is understood: one repeated is not on its way."""
+        if stream.raw or stream.state not in GOING:
+            return False
+        return stream.confirmed or stream.state is StreamState.RESUMING
 
     def _is_untouched(self, stream: ClientStream) -> bool:
         """Whether nothing came of a stream that was to be resumed, so that it can begin anew."""

@@ -22,6 +22,7 @@ from legato.protocol.messages import (
     StreamEnd,
     StreamStart,
     Text,
+    Transcript,
     UtteranceEnd,
 )
 from legato.session.history import History
@@ -65,6 +66,7 @@ class ClientStream(Stream):
         "_cancelled",
         "_chain",
         "_ended",
+        "_ended_before",
         "_ended_sample",
         "_history",
         "_open",
@@ -100,7 +102,7 @@ class ClientStream(Stream):
         self._said_end = False
         self._chain = Chain()
         self._history = History(format)
-        self._ended = -1
+        self._ended = self._ended_before = -1
         self._ended_sample = 0
 
     @property
@@ -224,17 +226,27 @@ class ClientStream(Stream):
         self.owe_ack(now)
 
     def take_heard(self, now: float) -> list[Item]:
-        """Take the delivered entries; `without_cancelled` has to see them when they are told."""
+        """Take the delivered entries; `without_cancelled` has to see them when they are told.
+
+        What ended before this epoch ends no second time: of an utterance that failed, the rest of
+        its text may have been said to another server.
+        """
         items = self.take_ready()
+        before = self._ended_before
         for item in items:
             if type(item) is AudioFrame:
                 self.received_upto = item.sample + len(item.payload) // self.sample_bytes
                 self._chain.update(item.payload)
             elif type(item) is UtteranceEnd:
-                self._note_end(item, now)
+                if item.utterance > before:
+                    self._note_end(item, now)
+            elif type(item) is Transcript and item.kind == "final":
+                self.committed(item.end)
         if self.start.task == "echo":
             self._history.done(self.received_upto)
-        return items
+        if before < 0:
+            return items
+        return [item for item in items if not _is_of(item, before)]
 
     def _note_end(self, end: UtteranceEnd, now: float) -> None:
         self._ended, self._ended_sample = end.utterance, end.sample
@@ -257,14 +269,18 @@ class ClientStream(Stream):
         Returns:
             What the lost server would have said of utterances that were cancelled.
         """
-        ends: list[Item] = [
-            UtteranceEnd(utterance=number, reason="cancelled", sample=self.received_upto)
-            for number in range(self._ended + 1, self._cancelled + 1)
-        ]
-        for end in ends:
-            assert isinstance(end, UtteranceEnd)  # noqa: S101  (narrows the type)
-            self._note_end(end, now)
         sample, said = self._history.again(self.out.samples.spent)
+        # An echo comes back where it was said, and what was cancelled never does.
+        upto = max(sample, self.received_upto) if self.start.task == "echo" else self.received_upto
+        ends: list[Item] = []
+        for number in range(self._ended + 1, self._cancelled + 1):
+            end = UtteranceEnd(utterance=number, reason="cancelled", sample=upto)
+            self._note_end(end, now)
+            ends.append(end)
+        if self._open and not said and self.utterance <= self._ended:
+            # It ended early, with a fault: what is said of it yet must not count as the next.
+            said.append((self.utterance, Text(stream=self.number, text="")))
+        self._ended_before = self._ended
         self._adopt(sample, said[0][0] if said else self.utterance)
         self._openers.restore(said)
         self.out.extend([item for _, item in said])
@@ -335,6 +351,11 @@ class ClientStream(Stream):
             played_upto=self.played_upto,
             credit_samples=min(credit, MAX_POSITION),
         )
+
+
+def _is_of(item: Item, utterance: int) -> bool:
+    """Whether `item` sounds or ends an utterance up to `utterance`."""
+    return isinstance(item, AudioFrame | UtteranceEnd) and item.utterance <= utterance
 
 
 def _outbound(format: AudioFormat, *, reliable: bool, sample: int = 0) -> Outbound:  # noqa: A002  (the field's name everywhere)

@@ -112,6 +112,26 @@ class Outbound:
         return len(self._queue)
 
     @property
+    def last_seq(self) -> int:
+        """Last entry that is queued or sent, where they come numbered; -1 for none."""
+        last = self._queue[-1].seq if self._queue else None
+        return self.sent_seq if last is None else last
+
+    @property
+    def peer_seq(self) -> int:
+        """Last entry that the peer is known to hold, -1 for none."""
+        return self._replay.received
+
+    @property
+    def left_seq(self) -> int:
+        """Last entry that goes before whatever is sent from now on, -1 for none."""
+        if not self._reliable:
+            return self.peer_seq
+        if self._resend:
+            return (self._resend[0].seq or 0) - 1
+        return self.sent_seq
+
+    @property
     def kept_samples(self) -> int:
         """Samples kept for replay."""
         return self._replay.total

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
-from legato.errors import Internal, LegatoError, SessionExpired, SessionReplaced, StreamExists
+from legato.errors import (
+    EpochChanged,
+    Internal,
+    LegatoError,
+    SessionExpired,
+    SessionReplaced,
+    StreamExists,
+)
 from legato.protocol.faults import error_message
 from legato.protocol.messages import NO_SEQ, Notice, Resume, Resumed
 from legato.session.events import Acknowledged, Event, Received
@@ -73,6 +80,8 @@ class ServerSession(ServerInbox):
         number, held_under = resume.stream, stream.number
         try:
             self._check_attachable(stream, number)
+            if resume.epoch != stream.epoch:
+                raise EpochChanged(f"stream {number} is in epoch {stream.epoch} here")
             stream.go_on(number, resume.received_seq, (resume.token, self.resume_token), now)
         except LegatoError as error:
             self.refuse(number, error)

@@ -63,6 +63,8 @@ class ServerStream(Stream):
     """
 
     __slots__ = (
+        "_committed",
+        "_committed_upto",
         "_down",
         "_intake",
         "_unstored",
@@ -100,6 +102,8 @@ class ServerStream(Stream):
         self.acquainted = False
         self._intake = Intake(format, self._down.cancel)
         self._unstored: deque[tuple[UpPlace, bool, int]] = deque()
+        self._committed: deque[tuple[int, int]] = deque()
+        self._committed_upto = 0
         if start.continues is not None:
             self._continue(start.continues)
 
@@ -260,19 +264,26 @@ class ServerStream(Stream):
             self._unstored.append((place, urgent, self._down.cancels))
         return items
 
-    def stored(self, seq: int, now: float) -> None:
-        """Note that every entry up to `seq` is in the log."""
-        unstored = self._unstored
+    def stored(self, seq: int, now: float) -> bool:
+        """Note that every entry up to `seq` is in the log; tell whether the client waits for that.
+
+        Nobody waits to hear that audio is there, which is acknowledged now and then.
+        """
+        unstored, waits = self._unstored, False
         while unstored and unstored[0][0].seq <= seq:
             self.up_place, urgent, self._down.stored_cancels = unstored.popleft()
             if urgent or self.ack_at == INF:
                 self.owe_ack(now, at_once=urgent)
+            waits = waits or urgent
+        return waits
 
     def committed(self, seq: int, upto: int, chars: int, now: float) -> None:
         """Note that a worker is done with up to entry `seq`, sample `upto`, character `chars`."""
         if seq > self.committed_seq:
             self.committed_seq = seq
-        self.samples.consume(upto)
+        if upto > self.samples.consumed:
+            self.samples.consume(upto)
+            self._note_committed(self._down.last_seq, upto)
         self.chars.consume(chars)
         self.owe_ack(now)
 
@@ -324,7 +335,31 @@ class ServerStream(Stream):
         self._intake.restore(self.up_place)
         self.received_upto = self.samples.received = where.sample
         self.samples.consume(where.sample)
+        self._committed_upto = where.sample
         self._down.begin_at(where.received_upto, where.utterance)
+
+    def _note_committed(self, seq: int, upto: int) -> None:
+        """Note that what down holds up to entry `seq` covers up to sample `upto`."""
+        marks = self._committed
+        if marks and marks[-1][0] == seq:
+            marks.pop()
+        marks.append((seq, upto))
+
+    def _tell_committed(self) -> int:
+        """Return how far up is committed by what went before.
+
+        A client forgets what is committed, and the server may be lost with a final on its way.
+        """
+        marks = self._committed
+        left = self._down.left_seq
+        upto = self._committed_upto
+        for seq, covered in marks:
+            if seq > left:
+                break
+            upto = covered
+        while marks and marks[0][0] <= self._down.peer_seq:
+            _, self._committed_upto = marks.popleft()
+        return upto
 
     def _make_ack(self) -> Ack:
         return Ack(
@@ -332,7 +367,7 @@ class ServerStream(Stream):
             received_seq=self.up_place.seq,
             committed_seq=self.committed_seq,
             received_upto=self.up_place.upto,
-            committed_upto=self.samples.consumed,
+            committed_upto=self._tell_committed(),
             credit_samples=self.samples.limit,
             credit_chars=self.chars.limit,
         )

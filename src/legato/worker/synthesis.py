@@ -286,8 +286,7 @@ class Synthesis:
         self._made_sample += len(pcm) // self._audio.sample_bytes
         skipped = min(self._skip_bytes, len(pcm))
         self._skip_bytes -= skipped
-        pcm = pcm[skipped:]
-        if not pcm:
+        if not (pcm := pcm[skipped:]):
             return
         if self._job.start.streaming:
             await self._give(pcm)

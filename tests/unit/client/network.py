@@ -13,6 +13,7 @@ from legato.protocol.codec import decode_client, encode
 from legato.protocol.media import AudioFrame, decode_frame, encode_frame
 from legato.protocol.messages import (
     ClientMessage,
+    Error,
     Hello,
     Limits,
     Message,
@@ -112,6 +113,7 @@ class FakeServer:
         down: Whether nobody can connect.
         hangs: Whether an attempt to connect is never answered.
         refusals: What the next resumes are answered with.
+        deleted: Streams that cannot begin anew.
         greets: Whether hello is answered.
         sockets: All that were made.
         attempts: When they were asked for.
@@ -124,6 +126,7 @@ class FakeServer:
     down: bool = False
     hangs: bool = False
     refusals: list[Message] = field(default_factory=list)
+    deleted: frozenset[str] = frozenset()
     greets: bool = True
     sockets: list[FakeSocket] = field(default_factory=list)
     attempts: list[float] = field(default_factory=list)
@@ -175,9 +178,13 @@ class FakeServer:
                 self.stopped.append(message.stream)
 
     def _start(self, socket: FakeSocket, start: StreamStart) -> None:
+        if start.stream_id in self.deleted:
+            socket.say(Error(code="stream_exists", stream=start.stream))
+            return
         self.streams[start.stream_id] = Told(start)
         socket.say(
             StreamStarted(
+                epoch=start.continues.epoch if start.continues is not None else 0,
                 stream=start.stream,
                 stream_id=start.stream_id,
                 task=start.task,
@@ -201,7 +208,8 @@ class FakeServer:
         if frame.seq == told.received:
             told.received += 1
             told.up.append(frame.payload)
-            sample = sum(len(payload) // 2 for payload in told.up[:-1])
+            first = told.start.continues.sample if told.start.continues is not None else 0
+            sample = first + sum(len(payload) // 2 for payload in told.up[:-1])
             self._answer(socket, told, AudioFrame(frame.payload, len(told.down), sample=sample))
 
     def _answer(self, socket: FakeSocket, told: Told, item: Item) -> None:

@@ -419,7 +419,23 @@ def test_a_client_that_was_silent_too_long_comes_back(runner: asyncio.Runner) ->
     runner.run(main())
 
 
-def test_a_stream_that_the_server_has_forgotten_fails_and_the_others_go_on(
+def test_a_stream_that_the_server_has_forgotten_goes_on(runner: asyncio.Runner) -> None:
+    async def main() -> None:
+        server = FakeServer()
+        async with opened(server) as (_, channel):
+            await send(channel, range(2))
+            await rest()
+            server.refusals = [Error(code="session_expired", stream=1)]
+            server.sockets[0].cut()
+            await send(channel, range(2, 5))
+            channel.finish()
+            assert await heard(channel) == [frame(number) for number in range(5)]
+            assert server.streams["s"].up == [frame(number) for number in range(2, 5)]
+
+    runner.run(main())
+
+
+def test_a_stream_that_was_deleted_fails_and_the_others_go_on(
     runner: asyncio.Runner,
 ) -> None:
     async def main() -> None:
@@ -429,6 +445,7 @@ def test_a_stream_that_the_server_has_forgotten_fails_and_the_others_go_on(
             other = connection.start(msgspec.structs.replace(START, stream_id="other"))
             await rest()
             server.refusals = [Error(code="session_expired", stream=1)]
+            server.deleted = frozenset({"s"})
             server.sockets[0].cut()
             with pytest.raises(SessionExpired):
                 await heard(channel)

@@ -2,7 +2,7 @@ from hashlib import sha256
 
 import pytest
 
-from legato.flow.digest import BATCH, EMPTY, Chain
+from legato.flow.digest import BATCH, EMPTY, LARGE_BYTES, Chain
 
 
 def test_a_new_chain_is_32_zero_bytes() -> None:
@@ -73,4 +73,13 @@ def test_a_digest_is_settled_until_a_payload_is_not_in_it() -> None:
     assert chain.is_settled
     chain.update(b"a")
     chain.hexdigest()
+    assert chain.is_settled
+
+
+def test_a_large_payload_is_digested_at_once() -> None:
+    chain = Chain()
+    chain.update(b"a")
+    chain.update(bytes(LARGE_BYTES - 1))
+    assert not chain.is_settled
+    chain.update(bytes(LARGE_BYTES))
     assert chain.is_settled

@@ -280,7 +280,7 @@ async def test_a_bus_that_fails_while_the_stream_is_read_refuses_for_now() -> No
     new.say(resume(line.token))
     await new.error("bus_unavailable")
     assert len(there.streams) == 0
-    fake.read = reads  # type: ignore[method-assign]
+    fake.read = reads  # type: ignore[method-assign]  # as it was
     await resumed(there, line.token)
 
 

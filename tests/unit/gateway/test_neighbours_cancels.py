@@ -172,7 +172,7 @@ async def test_what_was_struck_is_known_as_long_as_down_has_it() -> None:
     assert (await line.hear("utterance_end"))["sent_seq"] == -1
     line.say(Ack(stream=1, received_seq=10))
     job.write(Committed(1, chars=1))
-    await asyncio.sleep(0.5)
+    await asyncio.sleep(2.5)
     notes = await here.bus.logs.notes(KEY)
     assert Direction.UP.value in notes
     assert Direction.DOWN.value not in notes  # down is one entry, and that one stays

@@ -7,14 +7,24 @@ import pytest
 from legato.bus.base import Committed, Direction, Logs, StreamKey
 from legato.bus.memory import MemoryBus
 from legato.errors import BusUnavailable
+from legato.gateway.meter import HEAVY_SECONDS
 from legato.gateway.notes import up_note
-from legato.gateway.relay import HEAVY_ENTRIES, HEAVY_SECONDS, Relay
-from legato.gateway.upkeep import CLOSE_TIMEOUT, TOUCH_EVERY, TRIM_EVERY, TRIM_SOON, TTL, Upkeep
+from legato.gateway.relay import HEAVY_ENTRIES, Relay
+from legato.gateway.upkeep import (
+    CLOSE_TIMEOUT,
+    TOUCH_EVERY,
+    TRIM_BATCH,
+    TRIM_EVERY,
+    TRIM_PAUSE,
+    TRIM_SOON,
+    TTL,
+    Upkeep,
+)
 from legato.protocol.media import AudioFrame
 from legato.session.server_stream import ServerStream
 from tests.unit.gateway.stage import FORMAT, FRAME, Job, echo
 
-KEYS = [StreamKey("default", name) for name in "abc"]
+KEYS = [StreamKey("default", f"s{number}") for number in range(2 * TRIM_BATCH + 1)]
 
 
 class RefusingLogs:
@@ -187,7 +197,7 @@ async def test_what_moved_much_is_trimmed_soon_and_only_once(size_bytes: int, en
     for seq in (entries - 1, entries):
         Job(scene.bus, KEYS[0]).write(Committed(seq, upto=relay.stream.received_upto))
     await asyncio.sleep(TRIM_SOON - 0.01)
-    assert await scene.kept() == [entries + 1]
+    assert await scene.kept() == [min(entries + 1, 1000)]  # of more, these are read
     await asyncio.sleep(0.02)
     assert await scene.kept() == [0]
     relay.stream.take(entries + 1, AudioFrame(FRAME, entries + 1), 0.0)
@@ -202,3 +212,20 @@ async def test_a_trim_that_fails_does_not_keep_others(caplog: pytest.LogCaptureF
     await asyncio.sleep(TRIM_EVERY + 0.1)
     assert await scene.kept() == [0, 1, 0]
     assert "upkeep of streams failed" in caplog.text
+    (_, _, relay) = scene.relays
+    relay.stream.take(1, AudioFrame(FRAME, 1), 0.0)
+    relay.push(relay.stream.take_for_log())
+    Job(scene.bus, relay.key).write(Committed(1, upto=640))
+    await asyncio.sleep(TRIM_EVERY + 0.1)
+    assert await scene.kept() == [0, 1, 0], "the next ones are trimmed"
+
+
+async def test_many_streams_are_trimmed_in_turns() -> None:
+    scene = await Scene().open(2 * TRIM_BATCH + 1)
+    scene.commit()
+    await asyncio.sleep(TRIM_EVERY + TRIM_PAUSE / 2)
+    assert sum(await scene.kept()) == TRIM_BATCH + 1
+    await asyncio.sleep(TRIM_PAUSE)
+    assert sum(await scene.kept()) == 1
+    await asyncio.sleep(TRIM_PAUSE)
+    assert sum(await scene.kept()) == 0

@@ -8,6 +8,7 @@ from legato.errors import (
     Overloaded,
     ResumeGap,
     SessionExpired,
+    StreamExists,
     UnexpectedMessage,
     UnsupportedFormat,
 )
@@ -17,6 +18,7 @@ from legato.protocol.media import AudioFrame
 from legato.protocol.messages import (
     Ack,
     Cancel,
+    Continuation,
     Draining,
     Error,
     FlowControl,
@@ -528,15 +530,106 @@ def test_a_start_whose_answer_was_lost_is_asked_about_when_resumed() -> None:
     assert client.take_events() == [StreamRecovered(stream), StreamOpened(stream, started)]
 
 
-def test_a_stream_that_was_heard_is_not_begun_anew() -> None:
+@pytest.mark.parametrize("code", ["session_expired", "epoch_changed"])
+@pytest.mark.parametrize("when", ["resuming", "running"])
+def test_a_stream_whose_history_is_lost_goes_on_in_the_next_epoch(code: str, when: str) -> None:
+    client = connected_client()
+    stream = open_stream(client, credit_samples=9_999)
+    for _ in range(3):
+        stream.send_audio(PCM)
+    client.take_frames(0.0)
+    hear(client, frame_of(0))
+    if when == "resuming":
+        reconnect(client)
+    client.take_events()
+    client.take_frames(1.0)
+    hear(client, Error(code=code, stream=1))
+    assert client.take_events() == [StreamRecovered(stream)]
+    start, *again = said(client, 1.0)
+    assert isinstance(start, StreamStart)
+    assert start.continues == Continuation(
+        epoch=1, token="token-1", speaking=True, sample=SAMPLES, received_upto=SAMPLES
+    )
+    assert [(frame.seq, frame.sample) for frame in again if isinstance(frame, AudioFrame)] == [
+        (0, SAMPLES),
+        (1, 2 * SAMPLES),
+    ]
+    hear(client, started_of(epoch=1))
+    hear(client, frame_of(0, sample=SAMPLES))
+    assert stream.state is StreamState.OPEN
+    assert stream.received_upto == 2 * SAMPLES
+
+
+def test_a_stream_that_was_deleted_fails_with_what_was_said_first() -> None:
     client = connected_client()
     open_stream(client)
-    hear(client, frame_of(0))
-    reconnect(client)
+    hear(client, EXPIRED)
     client.take_events()
+    hear(client, Error(code="stream_exists", stream=1))
+    assert isinstance(only(StreamFailed, client.take_events()).error, SessionExpired)
+    assert client.streams == {}
+
+
+def test_a_stream_that_exists_after_it_went_on_fails_with_just_that() -> None:
+    client = connected_client()
+    open_stream(client)
+    hear(client, EXPIRED, started_of(epoch=1), Error(code="stream_exists", stream=1))
+    assert isinstance(only(StreamFailed, client.take_events()).error, StreamExists)
+
+
+def test_utterances_that_the_lost_server_would_have_ended_end_here() -> None:
+    client = connected_client()
+    stream = open_stream(client)
+    stream.send_text("a")
+    stream.cancel(0)
+    hear(client, EXPIRED)
+    recovered, received = client.take_events()
+    assert recovered == StreamRecovered(stream)
+    assert isinstance(received, Received)
+    assert received.items == [UtteranceEnd(utterance=0, reason="cancelled")]
+
+
+def test_the_pace_that_the_server_asked_for_holds_in_the_next_epoch() -> None:
+    client = connected_client()
+    stream = open_stream(client)
+    hear(client, FlowControl(rate=0.0), EXPIRED)
+    stream.send_audio(PCM)
+    stream.send_text("a")
+    assert [type(item) for item in said(client, 1.0)] == [StreamStart]
+
+
+def test_a_stream_lost_without_a_connection_is_asked_about_on_the_next() -> None:
+    client = connected_client()
+    stream = open_stream(client)
+    hear(client, frame_of(0), EXPIRED)
+    client.take_frames(0.0)
+    client.disconnected(0.5)
+    client.connected(1.0)
+    client.receive(encode(welcome_of("token-2")), 1.0)
+    assert only(Resume, said(client, 1.0)).epoch == 1
+    hear(client, EXPIRED)
+    start = only(StreamStart, said(client, 1.0))
+    assert start.continues is not None
+    assert (start.continues.epoch, stream.epoch) == (1, 1)
+
+
+def test_nothing_is_told_of_what_ended_in_the_epoch_before() -> None:
+    client = connected_client()
+    stream = open_stream(client)
+    stream.send_text("a")
+    hear(client, UtteranceEnd(stream=1, seq=0, utterance=0, reason="failed"), EXPIRED)
+    hear(client, started_of(epoch=1))
+    client.take_events()
+    hear(client, UtteranceEnd(stream=1, seq=0, utterance=0, reason="done"))
+    assert client.take_events() == []
+
+
+def test_a_raw_stream_has_no_next_epoch() -> None:
+    client = connected_client()
+    client.start(start_of(framing="raw"))
+    hear(client, started_of())
     hear(client, EXPIRED)
     assert isinstance(only(StreamFailed, client.take_events()).error, SessionExpired)
-    assert said(client) == []
 
 
 @pytest.mark.parametrize("code", ["draining", "overloaded", "bus_unavailable"])
@@ -559,11 +652,15 @@ def test_a_running_stream_fails_with_what_would_pass_for_a_resume() -> None:
     assert isinstance(only(StreamFailed, client.take_events()).error, Overloaded)
 
 
-def test_a_stream_that_nobody_lost_does_not_begin_anew() -> None:
+@pytest.mark.parametrize("code", ["draining", "overloaded"])
+def test_the_next_epoch_waits_for_a_server_that_has_room(code: str) -> None:
     client = connected_client()
-    open_stream(client)
+    stream = open_stream(client)
     hear(client, EXPIRED)
-    assert isinstance(only(StreamFailed, client.take_events()).error, SessionExpired)
+    client.take_events()
+    hear(client, Error(code=code, stream=1))
+    assert only(ResumeRefused, client.take_events()).stream is stream
+    assert stream.state is StreamState.SUSPENDED
 
 
 # gaps

@@ -9,6 +9,7 @@ from legato.protocol.messages import (
     MAX_NUMBER,
     MAX_POSITION,
     Cancel,
+    Continuation,
     Finalize,
     Flush,
     StreamEnd,
@@ -30,8 +31,8 @@ from legato.session.states import StreamSignal
 from tests.unit.session.ends import PCM, SAMPLES, start_of
 
 
-def stream_of() -> ClientStream:
-    return ClientStream(start_of(), AudioFormat(16_000))
+def stream_of(task: str = "echo") -> ClientStream:
+    return ClientStream(start_of(task=task), AudioFormat(16_000))
 
 
 def sent(stream: ClientStream) -> list[Item]:
@@ -378,6 +379,167 @@ def test_a_stream_is_intact_if_the_digest_is_over_what_came() -> None:
     assert stream.is_intact(StreamEnd())
     chain.update(PCM)
     assert not stream.is_intact(StreamEnd(digest=chain.hexdigest()))
+    chain.update(PCM)
+    assert stream.is_intact(StreamEnd(digest=chain.hexdigest()))
+
+
+# the next epoch
+
+
+def continuation(stream: ClientStream) -> Continuation:
+    assert stream.start.continues is not None
+    return stream.start.continues
+
+
+def test_in_the_next_epoch_numbers_begin_anew_and_positions_go_on() -> None:
+    stream = stream_of()
+    for _ in range(4):
+        stream.send_audio(PCM)
+    sent(stream)
+    hear(stream, sound(0), sound(1))
+    assert stream.begin_epoch(1.0) == []
+    assert (stream.epoch, stream.confirmed, stream.inbound.expected) == (1, False, 0)
+    again = sent(stream)
+    assert [(item.seq, getattr(item, "sample", None)) for item in again] == [
+        (0, 2 * SAMPLES),
+        (1, 3 * SAMPLES),
+    ]
+    assert continuation(stream) == Continuation(
+        epoch=1, speaking=True, sample=2 * SAMPLES, received_upto=2 * SAMPLES
+    )
+
+
+def test_a_synthesis_says_the_text_of_the_open_utterance_again() -> None:
+    stream = stream_of("synthesize")
+    for text in ("a", "b"):
+        stream.send_text(text)
+        stream.finalize()
+    stream.finish()
+    sent(stream)
+    hear(stream, sound(0), UtteranceEnd(seq=1, utterance=0, reason="done", sample=SAMPLES))
+    hear(stream, sound(2, 1, sample=SAMPLES))
+    stream.begin_epoch(1.0)
+    assert kinds(sent(stream)) == ["Text", "Finalize", "StreamEnd"]
+    assert continuation(stream) == Continuation(
+        epoch=1, utterance=1, utterance_sample=SAMPLES, received_upto=2 * SAMPLES
+    )
+
+
+@pytest.mark.parametrize("how", ["committed", "final"])
+def test_a_recognition_says_again_what_no_final_covers(how: str) -> None:
+    stream = stream_of("recognize")
+    for _ in range(3):
+        stream.send_audio(PCM)
+    sent(stream)
+    upto = SAMPLES + 100
+    if how == "committed":
+        stream.committed(upto)
+    else:
+        hear(stream, Transcript(seq=0, kind="partial", text="a", end=3 * SAMPLES))
+        hear(stream, Transcript(seq=1, kind="final", text="a", end=upto))
+    stream.begin_epoch(1.0)
+    first, second = sent(stream)
+    assert isinstance(first, AudioFrame)
+    assert (first.sample, len(first.payload)) == (upto, len(PCM) - 200)
+    assert second.seq == 1
+    assert (continuation(stream).sample, continuation(stream).speaking) == (upto, True)
+
+
+def test_what_is_committed_of_an_echo_is_not_here_yet() -> None:
+    stream = stream_of()
+    stream.send_audio(PCM)
+    sent(stream)
+    stream.committed(SAMPLES)
+    stream.begin_epoch(1.0)
+    assert len(sent(stream)) == 1
+
+
+def test_where_nothing_is_to_be_said_again_the_next_epoch_begins_with_what_comes() -> None:
+    stream = stream_of()
+    stream.send_audio(PCM, last=True)
+    sent(stream)
+    hear(stream, sound(0), UtteranceEnd(seq=1, utterance=0, reason="done", sample=SAMPLES))
+    stream.begin_epoch(1.0)
+    assert sent(stream) == []
+    where = continuation(stream)
+    assert (where.utterance, where.speaking, where.sample) == (1, False, SAMPLES)
+
+
+def test_the_third_epoch_goes_on_from_the_second() -> None:
+    stream = stream_of()
+    stream.send_audio(PCM)
+    stream.send_audio(PCM)
+    sent(stream)
+    stream.begin_epoch(1.0)
+    sent(stream)
+    hear(stream, sound(0, sample=0))
+    stream.begin_epoch(2.0)
+    (again,) = sent(stream)
+    assert (again.seq, continuation(stream).epoch, continuation(stream).sample) == (0, 2, SAMPLES)
+
+
+def test_what_was_cancelled_ends_here_and_is_not_said_again() -> None:
+    stream = stream_of("synthesize")
+    for text in ("a", "b", "c"):
+        stream.send_text(text)
+        stream.finalize()
+    sent(stream)
+    hear(stream, sound(0))
+    stream.cancel(1)
+    assert stream.begin_epoch(1.0) == [
+        UtteranceEnd(utterance=0, reason="cancelled", sample=SAMPLES),
+        UtteranceEnd(utterance=1, reason="cancelled", sample=SAMPLES),
+    ]
+    assert kinds(sent(stream)) == ["Text", "Finalize"]
+    where = continuation(stream)
+    assert (where.utterance, where.utterance_sample) == (2, SAMPLES)
+
+
+def test_an_echo_goes_on_behind_what_was_cancelled() -> None:
+    stream = stream_of()
+    for _ in range(3):
+        stream.send_audio(PCM)
+    sent(stream)
+    stream.cancel(0)
+    stream.send_audio(PCM)
+    assert stream.begin_epoch(1.0) == [
+        UtteranceEnd(utterance=0, reason="cancelled", sample=3 * SAMPLES)
+    ]
+    (again,) = sent(stream)
+    assert isinstance(again, AudioFrame)
+    assert (again.sample, stream.received_upto) == (3 * SAMPLES, 3 * SAMPLES)
+
+
+def test_what_was_said_again_can_be_cancelled() -> None:
+    stream = stream_of("synthesize")
+    stream.send_text("a")
+    sent(stream)
+    stream.begin_epoch(1.0)
+    stream.cancel(0)
+    assert sent(stream) == [Text(stream=1, seq=0, text=""), Cancel(stream=1, seq=1, utterance=0)]
+
+
+def test_an_utterance_that_ended_early_ends_no_second_time() -> None:
+    stream = stream_of("synthesize")
+    stream.send_text("a")
+    sent(stream)
+    failed = UtteranceEnd(seq=0, utterance=0, reason="failed", code="text_too_long")
+    assert hear(stream, failed) == [failed]
+    stream.begin_epoch(1.0)
+    stream.send_text("b")
+    stream.finalize()
+    stream.send_text("c")
+    assert [item.text for item in sent(stream) if isinstance(item, Text)] == ["", "b", "c"]
+    assert continuation(stream).utterance == 0
+    done = UtteranceEnd(seq=1, utterance=0, reason="done", sample=SAMPLES)
+    assert hear(stream, sound(0), done, sound(2, 1)) == [sound(2, 1)]
+
+
+def test_the_digest_is_of_the_epoch() -> None:
+    stream, chain = stream_of("synthesize"), Chain()
+    hear(stream, sound(0))
+    stream.begin_epoch(1.0)
+    hear(stream, sound(0, sample=SAMPLES))
     chain.update(PCM)
     assert stream.is_intact(StreamEnd(digest=chain.hexdigest()))
 

@@ -44,6 +44,18 @@ def test_what_a_worker_wrote_is_sent_as_it_is() -> None:
     assert take_all(down) == said
 
 
+def test_a_lane_may_begin_in_the_midst_of_a_stream() -> None:
+    down = lane()
+    down.begin_at(100, 3)
+    said: list[Item] = [AudioFrame(b"ab", 0, sample=100, utterance=3), StreamEnd(seq=1)]
+    down.relay(said)
+    assert take_all(down)[0] == said[0]
+    assert down.end is not None
+    assert (down.end.samples, down.end.frames) == (101, 1)
+    down.cancel(2)
+    assert down.cancels == 0
+
+
 def test_after_a_cancel_no_frame_of_the_utterance_is_sent() -> None:
     down = lane()
     down.relay([sound(0), sound(1)])

@@ -356,3 +356,36 @@ def test_what_nobody_acknowledges_counts_as_stalled() -> None:
     assert out.stalled_at == out.ready_at(2.0) == 6.0
     out.acknowledge(0, 0, 3.0)
     assert out.stalled_at == math.inf
+
+
+def test_the_last_entry_is_the_last_that_is_queued() -> None:
+    out = outbound()
+    told = [out.last_seq]
+    out.extend([frame(0), Finalize(seq=1)])
+    told.append(out.last_seq)
+    take_all(out)
+    told.append(out.last_seq)
+    out.push(Finalize())
+    told.append(out.last_seq)
+    assert told == [-1, 1, 1, 1]
+
+
+def test_what_has_left_goes_before_what_follows() -> None:
+    out = outbound()
+    out.extend([frame(), frame(), frame()])
+    told = [out.left_seq]
+    take_all(out)
+    told.append(out.left_seq)
+    out.rewind(1, 0.0)
+    told.append(out.left_seq)
+    out.take(0.0)
+    told.append(out.left_seq)
+    assert told == [-1, 2, 0, 1]
+
+
+def test_on_a_link_that_reorders_only_what_has_come_has_left() -> None:
+    out = outbound(reliable=False)
+    out.extend([frame(), frame()])
+    take_all(out)
+    out.acknowledge(0, -1, 0.0)
+    assert (out.left_seq, out.peer_seq, out.sent_seq) == (0, 0, 1)

@@ -175,6 +175,15 @@ def test_resumed_says_what_the_log_holds() -> None:
     assert only(Resumed, said(server)).received_seq == 1
 
 
+def test_a_stream_in_another_epoch_is_not_resumed() -> None:
+    stream = suspended(0)
+    server = greeted_server()
+    resume = Resume(stream=1, stream_id="a", token="token-1", epoch=1)
+    assert not server.attach(stream, resume, 0.0)
+    assert only(Error, said(server)).code == "epoch_changed"
+    assert stream.state is StreamState.SUSPENDED
+
+
 def test_what_came_in_the_last_moment_is_told_on_the_next_connection() -> None:
     server, stream = running()
     hear(server, frame_of(0))

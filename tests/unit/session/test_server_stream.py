@@ -7,10 +7,12 @@ from legato.flow.places import DownPlace, Struck, UpPlace
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import (
     Cancel,
+    Continuation,
     Finalize,
     Flush,
     StreamEnd,
     Text,
+    Transcript,
     UtteranceEnd,
 )
 from legato.session.inbound import Verdict
@@ -452,3 +454,83 @@ def test_a_cancel_holds_down_until_it_is_stored() -> None:
     held.append(stream.is_held)
     assert held == [True, False]
     assert down(stream) == [1]
+
+
+# where a client goes on
+
+
+def test_a_stream_begins_where_its_client_goes_on() -> None:
+    where = Continuation(
+        epoch=3, utterance=2, speaking=True, sample=1_000, utterance_sample=50, received_upto=400
+    )
+    stream = ServerStream(start_of(continues=where), AudioFormat(16_000))
+    started, ack = stream.started(), stream.take_ack(0.0)
+    assert (started.epoch, started.received_seq) == (3, -1)
+    assert started.credit_samples == 1_000 + WINDOW_SECONDS * 16_000
+    assert (ack.received_upto, ack.committed_upto) == (1_000, 1_000)
+    frame, _, after = take(stream, AudioFrame(PCM), Finalize(), AudioFrame(PCM))
+    assert isinstance(frame, AudioFrame)
+    assert isinstance(after, AudioFrame)
+    assert (frame.seq, frame.sample, frame.utterance, after.utterance) == (0, 1_000, 2, 3)
+    stream.relay([StreamEnd(seq=0)])
+    down(stream)
+    assert stream.end is not None
+    assert stream.end.samples == 400
+
+
+# what is committed
+
+
+def final(seq: int) -> Transcript:
+    return Transcript(seq=seq, kind="final", text="a")
+
+
+def test_nothing_is_committed_by_a_final_that_has_not_left() -> None:
+    stream = stream_of()
+    stream.relay([final(0)])
+    stream.committed(0, 100, 0, 0.0)
+    told = [stream.take_ack(0.0).committed_upto]
+    down(stream)
+    told.append(stream.take_ack(0.0).committed_upto)
+    stream.relay([final(1)])
+    stream.committed(1, 200, 0, 0.0)
+    stream.committed(2, 250, 0, 0.0)
+    told.append(stream.take_ack(0.0).committed_upto)
+    down(stream)
+    told.append(stream.take_ack(0.0).committed_upto)
+    assert told == [0, 100, 100, 250]
+
+
+def test_nothing_is_committed_by_a_final_that_is_to_be_sent_again() -> None:
+    stream = stream_of()
+    for seq in range(2):
+        stream.relay([final(seq)])
+        stream.committed(seq, 100 + seq, 0, 0.0)
+    down(stream)
+    stream.out.acknowledge(0, 0, 0.0)
+    assert stream.take_ack(0.0).committed_upto == 101
+    stream.out.rewind(1, 0.0)
+    assert stream.take_ack(0.0).committed_upto == 100
+    down(stream)
+    assert stream.take_ack(0.0).committed_upto == 101
+
+
+def test_on_a_link_that_reorders_only_what_has_come_commits() -> None:
+    stream = ServerStream(start_of(), AudioFormat(16_000), reliable=False)
+    stream.relay([final(0)])
+    stream.committed(0, 100, 0, 0.0)
+    down(stream)
+    told = [stream.take_ack(0.0).committed_upto]
+    stream.out.acknowledge(0, 0, 0.0)
+    told.append(stream.take_ack(0.0).committed_upto)
+    assert told == [0, 100]
+
+
+def test_what_the_client_holds_stays_committed() -> None:
+    stream = stream_of()
+    for seq in range(100):
+        stream.relay([final(seq)])
+        stream.committed(seq, seq + 1, 0, 0.0)
+    down(stream)
+    stream.out.acknowledge(99, 99, 0.0)
+    assert [stream.take_ack(0.0).committed_upto for _ in range(2)] == [100, 100]

@@ -45,6 +45,11 @@ def test_a_stream_may_fail_whatever_it_is_doing() -> None:
         assert advance(STREAM, state, StreamSignal.FAIL) is StreamState.FAILED
 
 
+@pytest.mark.parametrize("state", [StreamState.OPEN, StreamState.RESUMING, StreamState.SUSPENDED])
+def test_a_stream_under_way_may_be_started_again(state: StreamState) -> None:
+    assert advance(STREAM, state, StreamSignal.RESTART) is StreamState.STARTING
+
+
 def test_nothing_leaves_without_a_connection() -> None:
     assert StreamState.SUSPENDED not in SENDING
     assert not UP & {LinkState.IDLE, LinkState.CLOSED}

@@ -154,8 +154,10 @@ class Stage:
 
     async def drain(self) -> None:
         """Read and trim until the last word."""
+        seen = len(self.down) - 1
         while not self.last_word:
-            await self.more_than(len(self.down))
+            await self.more_than(seen)
+            seen = len(self.down)  # what comes while it is trimmed is looked at next
             await self.bus.logs.trim(self.key, Direction.DOWN, upto=self.last_mark_entry - 1)
 
     async def over(self) -> None:

@@ -483,3 +483,27 @@ async def test_in_the_next_epoch_it_goes_on_at_the_very_sample(held: int) -> Non
         (3, "done", before + len(whole) // 2),
         (4, "done", before + (len(whole) + len(spoken("Ten!"))) // 2),
     ]
+
+
+@pytest.mark.parametrize("frames", [10, 30])
+@pytest.mark.parametrize("held", [5_000, 12_345, 20_000])
+async def test_another_worker_goes_on_in_the_next_epoch(frames: int, held: int) -> None:
+    where = Continuation(epoch=1, received_upto=held)
+    stage = await Stage.open("synthesize", bus=small_bus(65_000), continues=where)
+    stage.text(SENTENCES)
+    stage.end()
+    async with Running(TONE) as pools:
+        first = synthesis(stage, Router(pools), first_standing(stage.start))
+        task = asyncio.create_task(first.run())
+        await stage.until(lambda s: len(s.frames) >= frames)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        standing = await read_standing(
+            stage.bus.logs, stage.key, 2, first=lambda: first_standing(stage.start)
+        )
+        await stage.bus.logs.trim(stage.key, Direction.DOWN, upto=stage.last_mark_entry - 1)
+        second = asyncio.create_task(synthesis(stage, Router(pools), standing, fence=2).run())
+        await stage.drain()
+        await second
+    assert stage.numbers() == list(range(len(stage.numbers())))
+    assert stage.pcm() == spoken(SENTENCES)[2 * held :]

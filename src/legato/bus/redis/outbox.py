@@ -10,8 +10,8 @@ from legato.bus.redis.keys import Keys
 from legato.bus.redis.pushes import Pushes
 from legato.bus.redis.servers import Servers
 
-FULL_RATE: Final = 2000.0
-"""Appends a second at which the window is fully open: from here on a round trip carries 10."""
+FULL_RATE: Final = 3000.0
+"""Appends a second at which the window is fully open: from here on a round trip carries 15."""
 
 SHORTEST: Final = 0.0005
 """Seconds; below that, waiting costs a timer and gathers nothing."""

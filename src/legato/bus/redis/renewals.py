@@ -17,7 +17,7 @@ from legato.bus.redis.servers import Servers
 from legato.errors import LegatoError
 
 MOST: Final = 64
-"""Leases of one script: by itself each costs Redis 45 µs, together 5."""
+"""Leases of one script, so that it does not hold up the server."""
 
 Asked = tuple[Claim, "asyncio.Future[bool]"]
 

@@ -122,12 +122,13 @@ class RedisWriter:
 
     @property
     def has_room(self) -> bool:
-        return not self._is_full
+        is_known = bool(self._tenure.incarnation)
+        return is_known and self._gauge.size_bytes < self._outbox.config.log_bytes
 
     async def room(self) -> None:
         look_at, pause = 0.0, RETRY
         self._admit()
-        while self._is_full:
+        while not self.has_room:
             now = self._loop.time()
             if now >= look_at:
                 self._look(WAIT((self._record,), self._tenure.place("q")[1]))
@@ -272,13 +273,6 @@ class RedisWriter:
         self._gauge.changed()
 
     # ── inside ──
-
-    @property
-    def _is_full(self) -> bool:
-        """Whether there is no room, or that is not known yet."""
-        if not self._tenure.incarnation:
-            return True
-        return self._gauge.size_bytes >= self._outbox.config.log_bytes
 
     def _admit(self) -> None:
         """Raise what keeps this writer from writing."""

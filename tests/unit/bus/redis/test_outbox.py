@@ -58,7 +58,7 @@ async def test_the_window_opens_with_the_rate_and_closes_again() -> None:
 
 
 async def test_the_window_is_full_at_the_full_rate() -> None:
-    assert FULL_RATE * RedisConfig().window == 20
+    assert FULL_RATE * RedisConfig().window == 15
 
 
 async def test_a_closed_outbox_sends_nothing() -> None:
