@@ -17,10 +17,9 @@ from pathlib import Path
 
 
 def holdings() -> dict[str, int]:
-    """Count tasks that are not done, and threads, in this process."""
+    """Count the running loop's tasks that are not done, and threads."""
     gc.collect()
-    tasks = [one for one in gc.get_objects() if isinstance(one, asyncio.Task) and not one.done()]
-    return {"tasks": len(tasks), "threads": threading.active_count()}
+    return {"tasks": len(asyncio.all_tasks()), "threads": threading.active_count()}
 
 
 def main() -> None:
