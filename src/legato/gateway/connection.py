@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
 from legato.errors import AuthError, EpochChanged, LegatoError, SessionExpired, StreamExists
+from legato.gateway.bugs import note_bug
 from legato.gateway.catalog import Choice
 from legato.gateway.identity import Identify, Identity
 from legato.gateway.ports import Socket
@@ -131,6 +132,7 @@ class Connection(Shell):
         try:
             relay.push(event.items)
         except LegatoError as error:
+            note_bug(error)
             self._session.fail(stream, error)
         if stream.raw and stream.congested:
             self._hold(stream)
@@ -155,6 +157,7 @@ class Connection(Shell):
             choice = await self._prepare(identity, start)
         except LegatoError as error:
             STREAMS.labels(task=start.task, outcome=error.code).inc()
+            note_bug(error)
             session.refuse(start.stream, error)
             self._release(start.stream)
             self._flush_soon()
@@ -178,6 +181,7 @@ class Connection(Shell):
         try:
             await self._streams.submit(relay, choice)
         except LegatoError as error:
+            note_bug(error)
             self._session.fail(stream, error)
             self._flush_soon()
 
@@ -206,6 +210,7 @@ class Connection(Shell):
         try:
             relay = await self._streams.find(identity, resume, token=session.resume_token)
         except LegatoError as error:
+            note_bug(error)
             session.refuse(resume.stream, error)
             self._flush_soon()
             return

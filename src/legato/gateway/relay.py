@@ -21,6 +21,7 @@ from legato.bus.base import (
 from legato.bus.kept import read_kept
 from legato.errors import BusUnavailable, EpochChanged, LegatoError, SessionReplaced
 from legato.flow.places import DownPlace, Struck
+from legato.gateway.bugs import note_bug
 from legato.gateway.meter import Meter
 from legato.gateway.notes import DownNote, UpNote, all_struck, down_note, encode, up_note
 from legato.protocol.faults import error_message
@@ -375,6 +376,7 @@ class Relay:
             self._fail_with(error)
 
     def _fail_with(self, error: LegatoError) -> None:
+        note_bug(error)
         self._fail(error_message(error, None))
 
 

@@ -65,6 +65,10 @@ PASSING: Final = (DrainingError, Overloaded, BusUnavailable, EngineUnavailable)
 """Refusals of a stream that goes on which another server, or the same one later, may not repeat."""
 
 
+HERE: Final = frozenset({StreamState.STARTING, StreamState.OPEN})
+"""States of a stream that this connection's server has, or was asked to begin."""
+
+
 class ClientSession(ClientRequests):
     """Speaks to one server.
 
@@ -155,7 +159,7 @@ class ClientSession(ClientRequests):
     def _receive_draining(self, draining: Draining) -> None:
         super()._receive_draining(draining)
         for stream in self.streams.values():
-            if stream.state is not StreamState.RESUMING:
+            if stream.state in HERE:
                 stream.token = self._token
 
     def _receive_started(self, started: StreamStarted, now: float) -> None:

@@ -465,6 +465,14 @@ def test_a_stream_that_waits_to_be_resumed_keeps_its_token_when_the_server_drain
     assert only(Resume, reconnect(client)).token == "token-1"
 
 
+def test_a_stream_that_a_draining_server_refused_keeps_its_token() -> None:
+    client = connected_client()
+    open_stream(client)
+    reconnect(client, "token-2")
+    hear(client, Error(code="draining", stream=1), Draining(deadline=1.0, resume_token="token-2"))
+    assert only(Resume, reconnect(client, "token-3")).token == "token-1"
+
+
 def test_history_that_the_server_lost_is_a_gap() -> None:
     client = connected_client()
     open_stream(client)
