@@ -34,6 +34,7 @@ class Call:
         sent_at: When it was last sent.
         replies: Those that came since.
         tries: How often it was sent.
+        reloads: How often the server lacked a script of it.
         asking: Whether it was redirected for this one time.
     """
 
@@ -45,6 +46,7 @@ class Call:
         "key",
         "once",
         "packed",
+        "reloads",
         "replies",
         "sent_at",
         "tries",
@@ -67,7 +69,7 @@ class Call:
         self.deadline = 0.0
         self.sent_at = 0.0
         self.asking = False
-        self.tries = 0
+        self.tries = self.reloads = 0
 
     @property
     def is_done(self) -> bool:

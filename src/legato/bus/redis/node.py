@@ -19,8 +19,8 @@ from legato.errors import BusUnavailable
 SWEEP: Final = 0.1
 """Seconds between looks at what waits too long."""
 
-TRIES: Final = 5
-"""Times that a call is sent with its script loaded, before a server that keeps none is given up."""
+RELOADS: Final = 5
+"""Times that a call's scripts are loaded again, before a server that keeps none is given up."""
 
 HOLD: Final = 0.05
 """Seconds to leave a server alone that asks for it."""
@@ -224,7 +224,8 @@ class Node:
         if name in REDIRECTIONS and self._redirect is not None:
             self._redirect(call, error)
             return True
-        if name == "NOSCRIPT" and call.tries <= TRIES:
+        if name == "NOSCRIPT" and call.reloads < RELOADS:
+            call.reloads += 1
             self._queue.append(call)
             self._load_scripts()
         elif name in TRANSIENT:

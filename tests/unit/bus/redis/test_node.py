@@ -69,6 +69,19 @@ async def test_a_server_that_has_lost_the_scripts_is_given_them_again(server: Re
         assert await ask(node, scripts.DEPTH(("{jobs}:e",), "{jobs}")) == [[]]
 
 
+async def test_a_script_is_given_again_however_long_the_server_was_loading(
+    server: RedisServer,
+) -> None:
+    async with node_of(server) as node:
+        await ask(node, ("SCRIPT", "FLUSH"))
+        replies: asyncio.Future[list[Reply]] = asyncio.get_running_loop().create_future()
+        depth = scripts.DEPTH(("{jobs}:e",), "{jobs}")
+        call = Call("{jobs}:e", (depth,), into_future(replies))
+        call.tries = 100  # as LOADING was the answer so often
+        node.submit(call)
+        assert await replies == [[]]
+
+
 async def test_a_script_that_a_server_does_not_keep_is_an_error_at_last(
     server: RedisServer,
 ) -> None:
