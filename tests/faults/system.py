@@ -45,6 +45,9 @@ NO_PERSISTENCE: tuple[str, ...] = ()
 TOMBSTONES = ("legato:t:", "legato:{jobs}:o:")
 """What stays for 300 s where a stream or a job was; holds no name, only a hash."""
 
+JANITOR = "legato:k:{default/janitor}"
+"""Whose turn it is to sweep; comes and goes at its own time."""
+
 KEYS_TIMEOUT = 8.0
 READY_TIMEOUT = 20.0
 PROBE_TIMEOUT = 1.0
@@ -180,11 +183,11 @@ class System:
             link.cut("rst")
 
     async def keys(self) -> list[str]:
-        """Names of the keys that are there, tombstones left out."""
+        """Names of the keys that are there, without tombstones and the janitor's turn."""
         if self.redis is None:
             return []
         listed = await asyncio.to_thread(self.redis.cli, "--scan", "--pattern", "legato:*")
-        return [key for key in listed.splitlines() if not key.startswith(TOMBSTONES)]
+        return [key for key in listed.splitlines() if not key.startswith((*TOMBSTONES, JANITOR))]
 
     async def gone(self, stream_ids: Collection[str]) -> tuple[dict[str, list[str]], float]:
         """Wait until no key of these streams is left; those that are, and the seconds it took."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from legato.cli.buses import MEMORY, open_bus
 from legato.cli.exits import BadUsage
 from legato.cli.options import as_text
 from legato.client.config import ClientConfig
@@ -61,8 +60,11 @@ class Site:
     ) -> None:
         if url is not None and bus is not None:
             raise BadUsage("give --url or --bus, not both")
-        if bus == MEMORY:
-            raise BadUsage(f"{MEMORY} is within the server's process; name the server with --url")
+        if bus is not None:
+            from legato.cli.buses import MEMORY  # its imports need the server extra
+
+            if bus == MEMORY:
+                raise BadUsage(f"{MEMORY} is within the server's process; name it with --url")
         self._bus = bus
         self._client = None if bus is not None else _client(url, ca_file, insecure=insecure)
 
@@ -80,6 +82,8 @@ class Site:
             BusUnavailable: If it does not answer, or cannot be relied on.
         """
         assert self._bus is not None  # noqa: S101  (`is_bus`)
+        from legato.cli.buses import open_bus  # its imports need the server extra
+
         bus = await open_bus(self._bus)
         try:
             yield bus

@@ -98,14 +98,13 @@ class Streams:
         return choice
 
     async def clear(self, identity: Identity, start: StreamStart) -> bool:
-        """Erase what is left of a stream that its client begins anew; False if it may not be.
-
-        Raises:
-            SessionExpired: If it is gone meanwhile.
-        """
+        """Erase what is left of a stream that its client begins anew; False if it may not be."""
         where = start.continues
         key = StreamKey(identity.tenant, start.stream_id)
-        known = stream_note(await self._bus.logs.notes(key))
+        try:
+            known = stream_note(await self._bus.logs.notes(key))
+        except SessionExpired:  # deleted: nothing is left, and the id is not free
+            return False
         if where is None or known is None or not known[0].admits(where.token):
             return False
         if epoch_of(known[0].start) >= where.epoch:
