@@ -21,6 +21,7 @@ from legato.protocol.messages import Notice
 from legato.telemetry.logs import logger
 from legato.worker.calls import EngineLost
 from legato.worker.config import WorkerConfig
+from legato.worker.deliveries import count_deliveries
 from legato.worker.downlog import DownLog
 from legato.worker.echo import Echo
 from legato.worker.pool import EnginePool
@@ -125,10 +126,6 @@ class Assignment:
 
     async def _work(self, writer: LogWriter) -> None:
         await writer.settle()
-        if self._claim.deliveries > self._config.max_deliveries:
-            raise EngineFailed(
-                f"given up: {self._claim.deliveries - 1} workers did not finish this stream"
-            )
         audio = AudioFormat(self._job.start.sample_rate, self._job.start.channels)
         # Also a first delivery may be of a stream that another worker began and gave back.
         standing = await read_standing(
@@ -137,6 +134,9 @@ class Assignment:
             audio.sample_bytes,
             first=lambda: first_standing(self._job.start),
         )
+        deliveries = await count_deliveries(self._logs, self._claim, standing)
+        if deliveries > self._config.max_deliveries:
+            raise EngineFailed(f"given up: {deliveries - 1} workers did not finish this stream")
         limit, suspected = self._config.max_redos + 1, 0
         begun = standing.is_open or self._claim.deliveries > 1
         news = "another worker goes on with the stream" if begun else ""
