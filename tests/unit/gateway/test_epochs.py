@@ -106,7 +106,7 @@ async def test_what_was_deleted_does_not_begin_anew() -> None:
     await here.bus.logs.delete(KEY)
     line = await here.hello()
     line.say(echo(continues=continues(old.token)))
-    await line.error("session_expired")
+    await line.error("stream_exists")
     assert not await exists(here)
 
 
