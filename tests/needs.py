@@ -24,17 +24,21 @@ class Need:
         name: What the `requires` marker calls it.
         program: It is there when this program is on the PATH.
         path: It is there when this path exists.
+        trial: It is there when this command succeeds.
         apt: The Debian package that brings it; empty when none does.
     """
 
     name: str
     program: str = ""
     path: str = ""
+    trial: tuple[str, ...] = ()
     apt: str = ""
 
     def is_present(self) -> bool:
         """Whether tests can use it now."""
         if self.program and shutil.which(self.program) is None:
+            return False
+        if self.trial and not _succeeds(self.trial):
             return False
         return not self.path or Path(self.path).exists()
 
@@ -43,11 +47,18 @@ class Need:
         return f"sudo apt-get install {self.apt}" if self.apt else "cannot be installed here"
 
 
+def _succeeds(command: Sequence[str]) -> bool:
+    if shutil.which(command[0]) is None:
+        return False
+    return subprocess.run(command, capture_output=True, timeout=10).returncode == 0
+
+
 NEEDS = {
     need.name: need
     for need in (
         Need("espeak-ng", program="espeak-ng", apt="espeak-ng"),
         Need("openssl", program="openssl", apt="openssl"),
+        Need("own mounts", trial=("unshare", "--mount", "true")),
         Need("redis-server", program="redis-server", apt="redis-server"),
         Need(
             "pocketsphinx-testdata",

@@ -235,10 +235,6 @@ class SmallDisk(RedisServer):
         self._mount = directory
         self._size = size
 
-    def can_mount(self) -> bool:
-        """Whether this user may."""
-        return subprocess.run([*self._mounting(), "true"], capture_output=True).returncode == 0
-
     def fill(self) -> None:
         """Leave no room on the disk."""
         self._inside("dd", "if=/dev/zero", f"of={self._mount}/ballast", "bs=4k")

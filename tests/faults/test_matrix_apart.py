@@ -137,10 +137,9 @@ async def test_f17_a_redis_whose_clock_jumps_past_all_leases_loses_nothing(
         assert case.violations(Promise(stall=LEASE + 1)) == []
 
 
+@pytest.mark.requires("own mounts")
 async def test_f23_a_full_disk_is_told_and_nobody_dies(open_case: OpenCase) -> None:
     redis = SmallDisk(Path(tempfile.mkdtemp(prefix="legato-disk-")), size="3m")
-    if not redis.can_mount():
-        pytest.skip("a file system of its own cannot be mounted here: needs root")
     codes = frozenset({"overloaded", "bus_unavailable"})
     async with System(redis=redis) as system:
         case = open_case(system)

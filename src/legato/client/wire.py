@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Final, Protocol
 
 from websockets.exceptions import ConnectionClosed
@@ -140,12 +141,10 @@ class Wire:
             self.socket.transport.abort()
 
     async def _read(self) -> None:
-        try:
+        with suppress(ConnectionClosed):  # as good as the end: its code tells what happened
             async for message in self.socket:
                 self._owner.heard(self, message)
                 self._woken.set()
-        except ConnectionClosed:
-            pass  # as good as the end of the iteration: the code tells what happened
         self._owner.lost(self)
 
     async def _write(self) -> None:

@@ -105,7 +105,7 @@ class Service(ABC):
         try:
             self._serve()
         except Abandoned:
-            pass
+            pass  # the worker asked for it: there is nothing to tell
         except LegatoError as error:
             last = Failed(self.call, error.code, error.message, error.facts(), trace_of(error))
         except BaseException as error:  # noqa: BLE001  top of the thread; engines raise anything

@@ -1,5 +1,4 @@
 import asyncio
-import shutil
 import sys
 from pathlib import Path
 
@@ -37,7 +36,7 @@ async def test_without_redis_its_benchmarks_say_so(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.integration
-@pytest.mark.skipif(shutil.which("redis-server") is None, reason="needs redis-server")
+@pytest.mark.requires("redis-server")
 async def test_a_redis_of_its_own_is_gone_with_the_block() -> None:
     async with stack.redis_server() as (running, url):
         assert url.startswith("redis://127.0.0.1:")

@@ -485,18 +485,6 @@ def test_history_that_the_server_lost_is_a_gap() -> None:
     assert said(client) == [Stop(stream=1)]
 
 
-def test_what_the_server_lost_and_the_client_keeps_no_more_is_a_gap() -> None:
-    client = connected_client()
-    stream = open_stream(client)
-    stream.send_text("a")
-    client.take_frames(0.0)
-    hear(client, Ack(stream=1, received_seq=0, committed_seq=0))
-    reconnect(client)
-    client.take_events()
-    hear(client, Resumed(stream=1, recovered=True, received_seq=-1))
-    assert isinstance(only(StreamFailed, client.take_events()).error, ResumeGap)
-
-
 def test_resumed_without_being_asked_for_is_ignored() -> None:
     client = connected_client()
     open_stream(client)
@@ -712,36 +700,7 @@ def test_a_gap_that_comes_again_is_asked_about_again() -> None:
         client.take_frames(0.0)
 
 
-def test_a_gap_before_the_stream_is_open_is_left_to_the_server() -> None:
-    client = connected_client()
-    client.start(start_of())
-    client.take_frames(0.0)
-    hear(client, frame_of(3))
-    assert said(client) == []
-
-
 # links that lose
-
-
-def test_a_start_without_an_answer_is_said_again() -> None:
-    client = connected_client(reliable=False)
-    stream = client.start(start_of())
-    client.take_frames(0.0)
-    client.handle_timer(0.0)
-    assert said(client) == []
-    assert client.next_timer(0.0) == RESEND_AFTER
-    client.handle_timer(RESEND_AFTER)
-    assert stream.start in said(client, RESEND_AFTER)
-
-
-def test_over_a_reliable_link_a_start_is_said_once() -> None:
-    client = connected_client()
-    client.start(start_of())
-    client.take_frames(0.0)
-    assert client.next_timer(0.0) > 0.0
-    client.handle_timer(1.9)
-    client.handle_timer(RESEND_AFTER)
-    assert kinds(said(client, RESEND_AFTER)) == ["Ping"]
 
 
 def test_a_resume_without_an_answer_is_said_again() -> None:

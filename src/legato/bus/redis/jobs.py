@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -215,12 +216,10 @@ class RedisJobs:
         raise Internal(f"Redis answers what was not asked: {reply!r:.200}")
 
     async def _undo(self, task: asyncio.Task[Claim | float]) -> None:
-        try:
+        with suppress(LegatoError):  # the lease, if there is one, runs out by itself
             outcome = await task
             if isinstance(outcome, Claim):
                 await self._give_back(outcome)
-        except LegatoError:
-            pass  # the lease, if there is one, runs out by itself
 
     async def _give_back(self, claim: Claim) -> None:
         name, engine = digest(claim.job.key), claim.job.engine
@@ -295,11 +294,9 @@ def _claim(data: bytes, fence: int, deliveries: int, holder: str) -> Claim | flo
 
 async def _event(event: asyncio.Event, timeout: float) -> None:
     """Wait for an event, for at most `timeout` seconds."""
-    try:
+    with suppress(TimeoutError):
         async with asyncio.timeout(timeout):
             await event.wait()
-    except TimeoutError:
-        pass
 
 
 def _ms(seconds: float) -> int:
