@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 EVERY: Final = 1.0
 """Seconds between two looks of --watch."""
 
+WIDE: Final = 240
+"""Columns where nobody looks at a terminal."""
+
 MAX_ROWS: Final = 40
 """Leases that are shown to a person; --json has them all."""
 
@@ -66,7 +69,9 @@ async def _tell(look: Look, *, as_json: bool, watch: bool) -> None:
         if as_json:
             _emit(cluster)
         else:
-            show(picture(cluster, now=time.time()))
+            # For grep and the like a line stays a line.
+            console = None if is_terminal() else PlainConsole(width=WIDE)
+            show(picture(cluster, now=time.time()), console=console)
         if not watch:
             return
         await asyncio.sleep(EVERY)

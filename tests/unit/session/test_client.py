@@ -679,6 +679,18 @@ def test_a_gap_that_cannot_be_filled_ends_the_stream() -> None:
     assert isinstance(only(StreamFailed, client.take_events()).error, ResumeGap)
 
 
+def test_what_the_server_lost_and_the_client_keeps_no_more_is_a_gap() -> None:
+    client = connected_client()
+    stream = open_stream(client)
+    stream.send_text("a")
+    client.take_frames(0.0)
+    hear(client, Ack(stream=1, received_seq=0, committed_seq=0))
+    reconnect(client)
+    client.take_events()
+    hear(client, Resumed(stream=1, recovered=True, received_seq=-1))
+    assert isinstance(only(StreamFailed, client.take_events()).error, ResumeGap)
+
+
 def test_a_gap_of_the_client_asks_the_server_to_rewind() -> None:
     client = connected_client()
     stream, states = open_stream(client), []
