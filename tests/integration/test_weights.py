@@ -10,6 +10,7 @@ import pytest
 
 from legato.bus.memory import MemoryBus
 from legato.engines.base import EngineKind
+from legato.worker.calls import EngineLost
 from legato.worker.config import EngineSpec, WorkerConfig
 from legato.worker.process import EngineProcess
 from legato.worker.runner import Worker
@@ -113,6 +114,27 @@ async def test_a_template_that_is_killed_takes_its_processes_along_and_is_made_a
     finally:
         await first.stop()
         await second.stop()
+        await template.stop()
+
+
+async def test_a_template_that_hangs_is_made_anew() -> None:
+    template = template_for(SPEAKING, WorkerConfig())
+    assert template is not None
+    first, second, third = (
+        EngineProcess(SPEAKING, WorkerConfig(), template=template) for _ in range(3)
+    )
+    try:
+        await first.start()
+        assert template.pid is not None
+        os.kill(template.pid, signal.SIGSTOP)
+        with pytest.raises(EngineLost):
+            await second.start()
+        await asyncio.wait_for(first.lost(), 10)
+        await third.start()
+        assert await speak(third, "Fine again.")
+    finally:
+        for process in (first, second, third):
+            await process.stop()
         await template.stop()
 
 

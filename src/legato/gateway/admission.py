@@ -31,7 +31,8 @@ SETTLED: Final = 2.0
 """Seconds after which a stream that was let in is in the workers' own figures, if it speaks."""
 
 LENIENCE: Final = 6.0
-"""How many times as long one may have to wait that is given everything at once, at its end."""
+"""How many times as long one may have to wait that is given everything at once, at its end, or that
+goes on with what a server has lost; who says so cannot be proved wrong, so that has a bound too."""
 
 LONGEST_RETRY: Final = 60.0
 """Seconds that a client is told to wait at most: until then somebody will have ended."""
@@ -153,7 +154,8 @@ class Admission:
         while coming and coming[0] <= now - SETTLED:
             coming.popleft()
         wait = expected_wait(load, len(coming))
-        patient = start.task == "synthesize" and not start.streaming
+        whole = start.task == "synthesize" and not start.streaming
+        patient = whole or start.continues is not None
         slow = start.task == "synthesize" and is_slower_than_speech(load, len(coming))
         if wait > self._max_wait * (LENIENCE if patient else 1) or (slow and not patient):
             raise self._refusal(engine, max(wait, load.hold), offered=not patient, task=start.task)

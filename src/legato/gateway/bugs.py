@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from legato.errors import Internal, LegatoError
-from legato.telemetry.logs import logger
+from legato.telemetry.logs import logger, trace_of
 
 log = logger(__name__)
 
@@ -11,4 +11,5 @@ log = logger(__name__)
 def note_bug(error: LegatoError) -> None:
     """Log an `internal` error with where it came from; others say what they are themselves."""
     if isinstance(error, Internal):
-        log.error("stream failed by a bug", error=error.message, exc_info=error)
+        cause = error.__cause__ or error
+        log.error("stream failed by a bug", error=error.message, trace=trace_of(cause))

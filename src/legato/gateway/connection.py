@@ -132,7 +132,6 @@ class Connection(Shell):
         try:
             relay.push(event.items)
         except LegatoError as error:
-            note_bug(error)
             self._session.fail(stream, error)
         if stream.raw and stream.congested:
             self._hold(stream)
@@ -143,7 +142,11 @@ class Connection(Shell):
             self._streams.acquaint(relay)
 
     def _on_ended(self, event: StreamFinished | StreamFailed | StreamStopped, now: float) -> None:
-        self._forget(event.stream, event.error.code if isinstance(event, StreamFailed) else "ok")
+        if isinstance(event, StreamFailed):
+            note_bug(event.error)
+            self._forget(event.stream, event.error.code)
+        else:
+            self._forget(event.stream, "ok")
 
     def _on_failed(self, event: SessionFailed, now: float) -> None:
         self._close(event.error)
@@ -181,7 +184,6 @@ class Connection(Shell):
         try:
             await self._streams.submit(relay, choice)
         except LegatoError as error:
-            note_bug(error)
             self._session.fail(stream, error)
             self._flush_soon()
 

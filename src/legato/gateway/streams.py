@@ -116,8 +116,8 @@ class Streams:
         return True
 
     async def _admit(self, key: StreamKey, start: StreamStart, choice: Choice) -> None:
-        """Refuse a new stream that could not be served; one that there was before goes on."""
-        if self._admission is None or start.continues is not None:
+        """Refuse a new stream that could not be served; one that is here goes on."""
+        if self._admission is None:
             return
         if not await self._bus.logs.exists(key):
             await self._admission.admit(start, choice.engine)

@@ -9,6 +9,7 @@ import msgspec
 from legato.protocol.connection import Message
 from legato.protocol.fields import (
     MAX_NUMBER,
+    MAX_POSITION,
     NO_SEQ,
     Digest,
     EndpointingSettings,
@@ -43,6 +44,13 @@ class NumberedMessage(StreamMessage, kw_only=True):
     seq: Number | None = None
 
 
+EarlyNumber = Annotated[int, msgspec.Meta(ge=0, le=MAX_NUMBER // 2)]
+"""A number after which as many may follow."""
+
+EarlyPosition = Annotated[int, msgspec.Meta(ge=0, le=MAX_POSITION // 2)]
+"""A position after which as much may follow."""
+
+
 class Continuation(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Where a client goes on with a stream whose history the server has lost.
 
@@ -61,11 +69,11 @@ class Continuation(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     epoch: Annotated[int, msgspec.Meta(ge=1, le=MAX_NUMBER)]
     token: str = ""
-    utterance: Number = 0
+    utterance: EarlyNumber = 0
     speaking: bool = False
-    sample: Position = 0
-    utterance_sample: Position = 0
-    received_upto: Position = 0
+    sample: EarlyPosition = 0
+    utterance_sample: EarlyPosition = 0
+    received_upto: EarlyPosition = 0
 
 
 class StreamStart(StreamMessage, kw_only=True):

@@ -47,6 +47,7 @@ def check_start(start: StreamStart) -> AudioFormat:
     if not MIN_SPEED <= start.speed <= MAX_SPEED:
         raise MalformedMessage(f"speed {start.speed} is outside {MIN_SPEED} to {MAX_SPEED}")
     _check_names(start)
+    _check_continuation(start)
     _check_endpointing(start.endpointing)
     return AudioFormat(start.sample_rate, start.channels)
 
@@ -58,6 +59,16 @@ def _check_names(start: StreamStart) -> None:
     for what, name in names + [("a hotword", hotword) for hotword in start.hotwords]:
         if name is not None and len(name) > MAX_NAME_CHARS:
             raise MalformedMessage(f"{what} has {len(name)} characters, more than {MAX_NAME_CHARS}")
+
+
+def _check_continuation(start: StreamStart) -> None:
+    where = start.continues
+    if where is None:
+        return
+    if start.framing == "raw":
+        raise MalformedMessage("a raw stream has no next epoch; start it without continues")
+    if where.received_upto < where.utterance_sample:
+        raise MalformedMessage("continues.received_upto lies before continues.utterance_sample")
 
 
 def _check_endpointing(settings: EndpointingSettings | None) -> None:

@@ -161,7 +161,9 @@ class ServerSession(ServerInbox):
 
     def _give_up_on(self, stream: ServerStream, error: LegatoError) -> None:
         # What cannot be coded came from a worker: that is our fault, not the client's.
-        self.fail(stream, Internal())
+        bug = Internal()
+        bug.__cause__ = error
+        self.fail(stream, bug)
 
     def _check_attachable(self, stream: ServerStream, number: int) -> None:
         if not self._up or stream.over or stream.raw:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import traceback
 from collections.abc import Mapping, MutableMapping
 from typing import Any, Final, Literal, TextIO
 
@@ -137,3 +138,9 @@ def _renderers(format: Format, target: TextIO) -> list[Processor]:  # noqa: A002
     plain = structlog.dev.plain_traceback
     console = structlog.dev.ConsoleRenderer(colors=target.isatty(), exception_formatter=plain)
     return [console, _redacted_line]
+
+
+def trace_of(error: BaseException) -> str:
+    """Return the type and the stack of `error`, without its message, which may quote content."""
+    stack = "".join(traceback.format_tb(error.__traceback__))
+    return f"{stack}{type(error).__module__}.{type(error).__qualname__}"

@@ -18,7 +18,7 @@ from legato.errors import (
 )
 from legato.protocol.faults import error_message
 from legato.protocol.messages import Notice
-from legato.telemetry.logs import logger
+from legato.telemetry.logs import logger, trace_of
 from legato.worker.calls import EngineLost
 from legato.worker.config import WorkerConfig
 from legato.worker.deliveries import count_deliveries
@@ -27,7 +27,6 @@ from legato.worker.echo import Echo
 from legato.worker.pool import EnginePool
 from legato.worker.recognition import Recognition
 from legato.worker.routing import Router
-from legato.worker.service import trace_of
 from legato.worker.synthesis import Synthesis
 from legato.worker.takeover import GivenBack, Standing, first_standing, read_standing
 

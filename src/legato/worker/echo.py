@@ -11,8 +11,7 @@ from legato.bus.base import Committed, Entry, Item, Job, Logs, LogWriter, Restar
 from legato.errors import Internal, LegatoError, UnexpectedMessage
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import Cancel, Finalize, StreamEnd, Text, UtteranceEnd
-from legato.telemetry.logs import logger
-from legato.worker.service import trace_of
+from legato.telemetry.logs import logger, trace_of
 from legato.worker.tail import Tail
 from legato.worker.takeover import GivenBack, Standing
 

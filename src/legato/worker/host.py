@@ -20,6 +20,7 @@ from typing import Final
 from legato.engines.base import EngineInfo
 from legato.engines.onnx import without_telemetry
 from legato.errors import LegatoError
+from legato.telemetry.logs import trace_of
 from legato.worker.board import Board
 from legato.worker.frames import (
     Command,
@@ -37,7 +38,7 @@ from legato.worker.frames import (
     encode,
 )
 from legato.worker.loading import make_engine
-from legato.worker.service import Engine, Service, service_for, trace_of
+from legato.worker.service import Engine, Service, service_for
 
 RECEIVE_BYTES: Final = 65_536
 PR_SET_PDEATHSIG: Final = 1

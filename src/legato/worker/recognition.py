@@ -19,7 +19,7 @@ from legato.protocol.messages import (
     Text,
 )
 from legato.speech import RecognitionRequest
-from legato.telemetry.logs import logger
+from legato.telemetry.logs import logger, trace_of
 from legato.telemetry.metrics import DECODING_DELAY
 from legato.worker.calls import EngineCall, EngineLost
 from legato.worker.downlog import DownLog
@@ -28,7 +28,6 @@ from legato.worker.hearing import Run, message_of, request_for
 from legato.worker.inbox import Inbox
 from legato.worker.interruption import Interruptible
 from legato.worker.pool import EnginePool
-from legato.worker.service import trace_of
 from legato.worker.takeover import GivenBack, Standing
 from legato.worker.turns import Caller
 

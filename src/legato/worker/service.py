@@ -7,7 +7,6 @@ serves in an engine process and, for engines that never block, in the worker.
 from __future__ import annotations
 
 import threading
-import traceback
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +19,7 @@ from legato.codecs.resample import Resampler
 from legato.engines.base import Checkpoint, EngineInfo, Recognizer, Synthesizer
 from legato.errors import EngineFailed, Internal, LegatoError
 from legato.speech import RecognitionRequest, SynthesisRequest
+from legato.telemetry.logs import trace_of
 from legato.worker.board import SlotState
 from legato.worker.frames import (
     PIECE_SECONDS,
@@ -254,9 +254,3 @@ def _pieces_of(chunk: AudioChunk) -> Iterator[bytes]:
     step = chunk.format.samples(PIECE_SECONDS) * chunk.format.sample_bytes
     for start in range(0, len(chunk.pcm), step):
         yield chunk.pcm[start : start + step]
-
-
-def trace_of(error: BaseException) -> str:
-    """Return the type and the stack of `error`, without its message, which may quote content."""
-    stack = "".join(traceback.format_tb(error.__traceback__))
-    return f"{stack}{type(error).__module__}.{type(error).__qualname__}"

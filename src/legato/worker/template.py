@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import socket
 import sys
@@ -24,6 +25,9 @@ from legato.worker.template_host import (
     decode_word,
     encode,
 )
+
+FORK_TIMEOUT: Final = 5.0
+"""Seconds for a fork, which takes some 8 ms, before the template is taken to hang."""
 
 LOST: Final = -9
 """What is told of children whose template died: they are killed with it."""
@@ -130,7 +134,7 @@ class Template:
             slots: Of the board.
 
         Raises:
-            OSError: If no process can be made.
+            OSError: If no process can be made; the template is ended if that is as it hangs.
             TimeoutError: If the engine was not loaded in time.
         """
         async with self._starting:
@@ -143,7 +147,11 @@ class Template:
         socket.send_fds(self._control, [encode(Fork(self._last, slots))], fds)
         self._children[self._last] = child
         try:
-            await child.born()
+            async with asyncio.timeout(FORK_TIMEOUT):
+                await child.born()
+        except TimeoutError:
+            await self.stop()
+            raise OSError(errno.ETIMEDOUT, "the template process hangs") from None
         except asyncio.CancelledError:  # nobody else knows of it
             child.kill()
             raise

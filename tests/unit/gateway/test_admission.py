@@ -22,7 +22,7 @@ from legato.gateway.admission import (
     merged,
 )
 from legato.gateway.catalog import Catalog
-from legato.protocol.messages import StreamStart
+from legato.protocol.messages import Continuation, StreamStart
 from tests.contract.buses import FakeClock
 from tests.unit.gateway.stage import offer
 
@@ -156,6 +156,14 @@ async def test_a_synthesis_that_is_refused_may_come_whole() -> None:
     assert await scene.admitted(1, task="synthesize", streaming=False) == 1
     assert await scene.admitted(100, task="synthesize", streaming=False) < 60
     assert scene.refusal.offer is None
+
+
+async def test_what_goes_on_elsewhere_may_wait_longer_but_not_without_end() -> None:
+    scene = Scene()
+    await scene.tell(worker(told("synthesize", hold=8.0, busy=8, waiting=10)))
+    again = Continuation(epoch=1)
+    assert await scene.admitted(1, task="synthesize", continues=again) == 1
+    assert await scene.admitted(100, task="synthesize", continues=again) < 60
 
 
 async def test_speech_that_would_be_slower_than_listening_is_refused() -> None:

@@ -52,7 +52,17 @@ def test_what_is_nought_is_left_out_of_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "where", ["{}", '{"epoch":0}', '{"epoch":1,"sample":-1}', '{"epoch":4294967296}']
+    "where",
+    [
+        "{}",
+        '{"epoch":0}',
+        '{"epoch":1,"sample":-1}',
+        '{"epoch":4294967296}',
+        '{"epoch":1,"utterance":2147483648}',
+        '{"epoch":1,"sample":4503599627370496}',
+        '{"epoch":1,"utterance_sample":4503599627370496}',
+        '{"epoch":1,"received_upto":4503599627370496}',
+    ],
 )
 def test_the_epoch_that_begins_is_one_that_follows(where: str) -> None:
     with pytest.raises(MalformedMessage):

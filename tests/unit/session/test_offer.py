@@ -4,7 +4,7 @@ import pytest
 
 from legato.audio import AudioFormat
 from legato.errors import MalformedMessage, UnsupportedFormat
-from legato.protocol.messages import EndpointingSettings, StreamStart
+from legato.protocol.messages import Continuation, EndpointingSettings, StreamStart
 from legato.session.offer import check_start
 
 
@@ -17,6 +17,11 @@ def start(**fields: object) -> StreamStart:
 def test_what_can_be_served_gives_its_format(task: str, framing: str) -> None:
     wanted = start(task=task, framing=framing, sample_rate=44_100, channels=2)
     assert check_start(wanted) == AudioFormat(44_100, 2)
+
+
+def test_a_stream_may_go_on_where_it_stood() -> None:
+    where = Continuation(epoch=1, sample=9, utterance_sample=4, received_upto=4)
+    check_start(start(continues=where))
 
 
 def test_all_that_recognition_may_ask_for_is_allowed() -> None:
@@ -42,6 +47,8 @@ def test_all_that_recognition_may_ask_for_is_allowed() -> None:
         ({"hotwords": ["x"] * 1001}, "1001 hotwords are more than 1000"),
         ({"hotwords": ["x" * 129]}, "a hotword has 129 characters, more than 128"),
         ({"endpointing": EndpointingSettings(silence=0.01)}, "silence 0.01 is outside 0.1 to 10 s"),
+        ({"framing": "raw", "continues": Continuation(epoch=1)}, "no next epoch"),
+        ({"continues": Continuation(epoch=1, utterance_sample=2, received_upto=1)}, "lies before"),
         ({"endpointing": EndpointingSettings(silence=11.0)}, "silence"),
         ({"endpointing": EndpointingSettings(threshold=0.0)}, "threshold 0.0 is outside 0 to 1"),
         ({"endpointing": EndpointingSettings(threshold=1.0)}, "threshold"),

@@ -49,4 +49,5 @@ def translate(error: ReplyError) -> LegatoError:
         return Overloaded("Redis is out of memory (maxmemory) and takes no more")
     if name in TRANSIENT or name in REDIRECTIONS or name in REFUSALS:
         return BusUnavailable(f"Redis says: {error}")
-    return Internal(f"Redis says: {error}")
+    # Where a command was wrong it may quote what the command carried.
+    return Internal(f"Redis says: {str(error).partition(', with args')[0]}")

@@ -213,7 +213,7 @@ class RedisJobs:
             case [int(due_ms)]:
                 due = RAREST_LOOK if due_ms < 0 else due_ms / 1000
                 return min(RAREST_LOOK, max(SOONEST_LOOK, due))
-        raise Internal(f"Redis answers what was not asked: {reply!r:.200}")
+        raise Internal(f"Redis answers what was not asked: {type(reply).__name__}")
 
     async def _undo(self, task: asyncio.Task[Claim | float]) -> None:
         with suppress(LegatoError):  # the lease, if there is one, runs out by itself

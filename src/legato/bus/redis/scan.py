@@ -44,4 +44,4 @@ def _page(reply: Reply) -> tuple[bytes, list[str]]:
     match reply:
         case [bytes(cursor), [*names]]:
             return cursor, [name.decode() for name in names if isinstance(name, bytes)]
-    raise Internal(f"Redis answers what was not asked: {reply!r:.200}")
+    raise Internal(f"Redis answers what was not asked: {type(reply).__name__}")

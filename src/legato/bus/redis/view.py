@@ -65,7 +65,7 @@ class View:
             case [[bytes() | None as incarnation, bytes() | None as token, trimmed], list(stored)]:
                 known = (incarnation or b"", (token or b"").decode(), number(trimmed))
                 return cls(key, direction, *known, stored)
-        raise Internal(f"Redis answers what was not asked: {replies!r:.200}")
+        raise Internal(f"Redis answers what was not asked: {type(replies).__name__}")
 
     @property
     def name(self) -> str:
@@ -119,4 +119,4 @@ def _parts(raw: Reply) -> tuple[int, Sequence[bytes]]:
     match raw:
         case [bytes(last), [b"b", bytes(), b"e", *payloads]]:
             return int(last.partition(b"-")[0]), [p for p in payloads[::2] if isinstance(p, bytes)]
-    raise Internal(f"Redis holds what is no entry: {raw!r:.200}")
+    raise Internal(f"Redis holds what is no entry: {type(raw).__name__}")
