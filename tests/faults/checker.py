@@ -56,7 +56,7 @@ class Promise:
         codes: Errors with which a stream may fail; none: all must end well.
         surfaced: Seconds after the last fault began within which a failure must be told.
         stall: Longest silence of a stream that goes on, in seconds.
-        told: Silence after which the client must have been told `recovering`, in seconds.
+        told: Silence, in seconds, about which the client must hear `recovering` before it ends.
     """
 
     codes: frozenset[str] = frozenset()
@@ -217,8 +217,8 @@ def _stalls(history: Sequence[Event], promise: Promise) -> list[Violation]:
             if wait > promise.stall:
                 sentence = f"stood still for {wait:.2f} s, not {promise.stall} s"
                 found.append(Violation("I4", stream, sentence))
-            if wait > promise.told and not any(since <= t <= since + promise.told for t in told):
-                sentence = f"not told of {wait:.2f} s of standing still within {promise.told} s"
+            if wait > promise.told and not any(since <= t <= until for t in told):
+                sentence = f"not told why it stood still for {wait:.2f} s"
                 found.append(Violation("I4", stream, sentence))
     return found
 
