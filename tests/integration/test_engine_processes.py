@@ -266,6 +266,17 @@ async def test_a_process_that_is_killed_is_replaced() -> None:
         assert await spoken_by(worker, "a") == spoken("Fine again.")
 
 
+async def test_nobody_is_refused_for_a_process_that_is_being_replaced() -> None:
+    others = children()
+    async with working(OBEDIENT) as worker:
+        (pool,) = worker._pools  # noqa: SLF001  (no port of the worker tells it sooner)
+        before = children() - others
+        for pid in before:
+            os.kill(pid, signal.SIGKILL)
+        await eventually(lambda: not pool.has_free_slot)
+        assert (pool.busy, pool.waiting, pool.slots) == (0, 0, 8)
+
+
 async def test_a_call_of_a_process_that_is_killed_is_begun_again() -> None:
     others = children()
     async with working(OBEDIENT) as worker:

@@ -115,8 +115,8 @@ class EnginePool:
 
     @property
     def busy(self) -> int:
-        """Slots that calls have taken; what is being replaced has none free."""
-        return max(0, self.slots - sum(tenure.calls.free for tenure in self._tenures))
+        """Slots that calls have taken; a host that is being replaced soon offers all of its own."""
+        return sum(len(tenure.calls) for tenure in self._tenures)
 
     async def settled(self) -> None:
         """Wait until the engine is ready, or known to be unavailable."""
