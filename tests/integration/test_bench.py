@@ -91,6 +91,7 @@ def test_a_missed_row_fails_only_when_asked_to() -> None:
             ["redis.400", "redis.1000", "memory.2000", "websockets"],
             marks=pytest.mark.requires("redis-server"),
         ),
+        pytest.param(["resume.crowd", "worker.killed"], marks=pytest.mark.requires("redis-server")),
         pytest.param(["soak"], marks=pytest.mark.requires("redis-server")),
     ],
     ids=lambda names: names[0],

@@ -13,12 +13,14 @@ from legato.bench import (
     listening,
     ready,
     resume,
+    resume_crowd,
     rivals,
     second_process,
     session_frame,
     soak,
     speaking,
     wire,
+    worker_loss,
 )
 from legato.bench.benchmark import Benchmark
 
@@ -34,6 +36,8 @@ ALL: tuple[Benchmark, ...] = (
     *listening.BENCHMARKS,
     *cancelling.BENCHMARKS,
     *resume.BENCHMARKS,
+    *resume_crowd.BENCHMARKS,
+    *worker_loss.BENCHMARKS,
     *session_frame.BENCHMARKS,
     *echo.BENCHMARKS,
     *crowd.BENCHMARKS,

@@ -130,5 +130,6 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         async with asyncio.timeout(STOP_TIMEOUT):
             await process.wait()
     except TimeoutError:
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):  # it may have ended at this moment
+            process.kill()
         await process.wait()

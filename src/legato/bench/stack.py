@@ -140,15 +140,16 @@ async def folder() -> AsyncIterator[Path]:
 
 
 @asynccontextmanager
-async def settings_file(resume_window: float) -> AsyncIterator[str]:
+async def settings_file(resume_window: float, template: str = SETTINGS) -> AsyncIterator[str]:
     """Write the settings of a run, and return where.
 
     Args:
         resume_window: Seconds that a stream outlives its connection.
+        template: All of them.
     """
     async with folder() as directory:
         path = directory / "legato.toml"
-        text = SETTINGS.format(resume_window=resume_window)
+        text = template.format(resume_window=resume_window)
         await asyncio.to_thread(path.write_text, text, "utf-8")
         yield str(path)
 

@@ -30,6 +30,8 @@ CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 _LATENCY: Final = (0.005, 0.01, 0.02, 0.05, 0.09, 0.15, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Seconds; the bounds of the benchmark's table are among them."""
 
+_LAG: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.5, 1.0, 2.0, 5.0)
+
 
 def _counter(name: str, what: str, *labels: str) -> Counter:
     return Counter(f"legato_{name}", what, labels, registry=REGISTRY)
@@ -39,8 +41,10 @@ def _gauge(name: str, what: str, *labels: str) -> Gauge:
     return Gauge(f"legato_{name}", what, labels, registry=REGISTRY, multiprocess_mode="livesum")
 
 
-def _histogram(name: str, what: str, *labels: str) -> Histogram:
-    return Histogram(f"legato_{name}", what, labels, buckets=_LATENCY, registry=REGISTRY)
+def _histogram(
+    name: str, what: str, *labels: str, buckets: tuple[float, ...] = _LATENCY
+) -> Histogram:
+    return Histogram(f"legato_{name}", what, labels, buckets=buckets, registry=REGISTRY)
 
 
 # worker
@@ -60,6 +64,11 @@ CONNECTIONS_ACTIVE = _gauge("connections_active", "Open connections.")
 CONNECTIONS = _counter("connections", "Connections closed, by close code.", "code")
 STREAMS_ACTIVE = _gauge("streams_active", "Open streams.", "task")
 STREAMS = _counter("streams", "Streams ended, by task and error code or ok.", "task", "outcome")
+LOOP_LAG = _histogram(
+    "loop_lag_seconds",
+    "Seconds by which the event loop was late, looked at every 0.1 s.",
+    buckets=_LAG,
+)
 AUDIO_SECONDS = _counter("audio_seconds", "Seconds of audio carried.", "direction")
 
 
