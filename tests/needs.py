@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.faults.earlier import IS_HERE
+
 INSTALL_TIMEOUT = 600.0
 QUIETLY = ("-qq", "-o", "Dpkg::Use-Pty=0", "--yes", "install")
 
@@ -26,6 +28,7 @@ class Need:
         path: It is there when this path exists.
         trial: It is there when this command succeeds.
         apt: The Debian package that brings it; empty when none does.
+        otherwise: How to have it where no package brings it.
     """
 
     name: str
@@ -33,6 +36,7 @@ class Need:
     path: str = ""
     trial: tuple[str, ...] = ()
     apt: str = ""
+    otherwise: str = "cannot be installed here"
 
     def is_present(self) -> bool:
         """Whether tests can use it now."""
@@ -44,7 +48,7 @@ class Need:
 
     def way_out(self) -> str:
         """What to do to have it."""
-        return f"sudo apt-get install {self.apt}" if self.apt else "cannot be installed here"
+        return f"sudo apt-get install {self.apt}" if self.apt else self.otherwise
 
 
 def _succeeds(command: Sequence[str]) -> bool:
@@ -56,7 +60,11 @@ def _succeeds(command: Sequence[str]) -> bool:
 NEEDS = {
     need.name: need
     for need in (
+        Need("chromium", program="chromium", apt="chromium"),
         Need("espeak-ng", program="espeak-ng", apt="espeak-ng"),
+        Need("earlier commit", trial=IS_HERE, otherwise="git fetch --unshallow"),
+        Need("node", program="node", apt="nodejs"),
+        Need("node", program="node", apt="nodejs"),
         Need("openssl", program="openssl", apt="openssl"),
         Need("own mounts", trial=("unshare", "--mount", "true")),
         Need("redis-server", program="redis-server", apt="redis-server"),
@@ -64,6 +72,11 @@ NEEDS = {
             "pocketsphinx-testdata",
             path="/usr/share/pocketsphinx/test/data/librivox/transcription",
             apt="pocketsphinx-testdata",
+        ),
+        Need(
+            "web packages",
+            path=str(Path(__file__).parents[1] / "web" / "node_modules" / "typescript"),
+            otherwise="npm ci --prefix web",
         ),
     )
 }

@@ -103,11 +103,15 @@ class Case:
 
     def speaker(self, client: legato.Client, plan: Plan) -> Speaker:
         """A stream that is not begun yet."""
+        return Speaker(client, plan, self.history, stream_id=self.name(plan))
+
+    def name(self, plan: Plan) -> str:
+        """Name a stream that will be held against what its plan gives undisturbed."""
         name = f"{self._prefix}-{next(self._streams)}"
         whole = replace(plan, spoilt="")
         if whole in _references:
             self.references[name] = _references[whole]
-        return Speaker(client, plan, self.history, stream_id=name)
+        return name
 
     async def moment(self, longest: float = 1.5, *, streams: int = 1) -> None:
         """Wait until streams move, and then for a moment that the seed decides.

@@ -22,9 +22,15 @@ _ours: set[int] = set()
 """Process groups that this test run has started and not seen end."""
 
 
-def _unmeasured(env: Mapping[str, str]) -> dict[str, str]:
+def unmeasured(env: Mapping[str, str]) -> dict[str, str]:
     """Without coverage, which would slow down what has deadlines here; what is killed has none."""
     return {name: value for name, value in env.items() if not name.startswith("COVERAGE_")}
+
+
+def code_path(first: Path | None) -> dict[str, str]:
+    """What makes Python look in `first`, and then in this checkout."""
+    paths = [*([first] if first else []), ROOT, ROOT / "src"]
+    return {"PYTHONPATH": os.pathsep.join(map(str, paths))}
 
 
 def _end_all() -> None:
@@ -47,6 +53,7 @@ class Node:
         python_path: Where Python looks first, or None.
 
     Attributes:
+        python_path: As given; what is set later holds from the next start on.
         port: Where it listens, once it said so; it keeps it over restarts.
         exit_code: Of its last end.
         deaths: How often a signal that it does not handle ended it.
@@ -66,10 +73,10 @@ class Node:
         self.port = 0
         self.exit_code: int | None = None
         self.deaths = 0
+        self.python_path = python_path
         self._args = args
         self._place = place
-        paths = [*([python_path] if python_path else []), ROOT, ROOT / "src"]
-        self._env = {"PYTHONPATH": os.pathsep.join(map(str, paths)), **env}
+        self._env = env
         self._process: asyncio.subprocess.Process | None = None
         self._ended: asyncio.Task[int] | None = None
         self._frozen = False
@@ -113,7 +120,7 @@ class Node:
                 "legato",
                 *args,
                 cwd=self._place,
-                env=_unmeasured(environment(self._env)),
+                env=unmeasured(environment({**code_path(self.python_path), **self._env})),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

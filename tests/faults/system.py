@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
@@ -30,8 +31,10 @@ ENGINES = [
 ]
 """`tone` runs in the worker; the others do as it does, in processes of their own."""
 
+INLINE = ENGINES[:2]
+"""Those that need no process, so that a worker is ready sooner."""
+
 SETTINGS = {
-    "LEGATO_WORKER__ENGINES": json.dumps(ENGINES),
     "LEGATO_WORKER__SYNTHESIZERS": '["tone"]',
     "LEGATO_WORKER__RECOGNIZERS": '["tone"]',
     "LEGATO_WORKER__ENGINE_TIMEOUT": "3",
@@ -69,7 +72,8 @@ class System:
             embedded bus.
         env: Settings beyond `SETTINGS`.
         node_env: More of them for single nodes, by name.
-        python_path: Where Python looks first, for a `sitecustomize` of its own.
+        engines: Of each worker.
+        python_path: Where Python looks first, for a `sitecustomize` of its own or another version.
     """
 
     def __init__(
@@ -80,12 +84,14 @@ class System:
         redis: RedisServer | Sequence[str] | None = AOF,
         env: Mapping[str, str] | None = None,
         node_env: Mapping[str, Mapping[str, str]] | None = None,
+        engines: Sequence[Mapping[str, object]] = ENGINES,
         python_path: Path | None = None,
     ) -> None:
         self._scratch = tempfile.TemporaryDirectory(prefix="legato-faults-")
         self.place = Path(self._scratch.name)
         self.redis = RedisServer(*redis) if isinstance(redis, Sequence) else redis
-        self._env = {**SETTINGS, **(env or {})}
+        self._engines = len(engines)
+        self._env = {"LEGATO_WORKER__ENGINES": json.dumps(engines), **SETTINGS, **(env or {})}
         self._node_env = node_env or {}
         self._python_path = python_path
         self._counts = (gateways, workers)
@@ -160,7 +166,8 @@ class System:
             balancer.thaw()
         await asyncio.gather(*(node.start() for node in self.nodes if not node.runs))
         for node in self.gateways:
-            if not await until(is_complete, node.port, wanted=True, within=READY_TIMEOUT):
+            complete = partial(is_complete, engines=self._engines)
+            if not await until(complete, node.port, wanted=True, within=READY_TIMEOUT):
                 raise RuntimeError(f"{node.name} does not get ready:\n{self.logs()}")
 
     async def redis_down(self, *, gently: bool) -> None:
@@ -294,12 +301,10 @@ async def is_ready(port: int) -> bool:
     return (await fetch(port, "/readyz"))[0] == HTTPStatus.OK
 
 
-async def is_complete(port: int) -> bool:
+async def is_complete(port: int, *, engines: int) -> bool:
     """Whether a gateway is ready and knows every engine: some may be announced before others."""
     known, body = await fetch(port, "/v1/engines")
-    return (
-        known == HTTPStatus.OK and body.count(b'"ready"') >= len(ENGINES) and await is_ready(port)
-    )
+    return known == HTTPStatus.OK and body.count(b'"ready"') >= engines and await is_ready(port)
 
 
 async def until(

@@ -45,9 +45,6 @@ ELSEWHERE = {
 MEASURED = {"F24": "bench/idle.py"}
 """By `legato bench`: 10,000 sockets are more than a test should open."""
 
-NOT_YET = {"F32"}
-"""Needs a wheel of an earlier version."""
-
 
 def functions(path: Path) -> set[str]:
     """Names of the functions of a module."""
@@ -65,7 +62,7 @@ def here() -> set[str]:
 
 @pytest.mark.parametrize("number", FAULTS)
 def test_every_fault_is_somewhere(number: str) -> None:
-    assert number in here() | ELSEWHERE.keys() | MEASURED.keys() | NOT_YET
+    assert number in here() | ELSEWHERE.keys() | MEASURED.keys()
 
 
 @pytest.mark.parametrize("test", [test for tests in ELSEWHERE.values() for test in tests])

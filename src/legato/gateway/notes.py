@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
 from legato.bus.base import Direction, Record
+from legato.errors import Internal
 from legato.flow.places import DownPlace, Struck, UpPlace
 from legato.protocol.messages import StreamStart
 
@@ -18,6 +19,8 @@ STREAM: Final = "stream"
 
 KNOWN: Final = "known"
 """Name of an empty note that stands once the client has shown that it knows of the stream."""
+
+_T = TypeVar("_T")
 
 
 class StreamNote(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,24 +93,35 @@ def digest(token: str) -> bytes:
 
 
 def stream_note(notes: Mapping[str, Record]) -> tuple[StreamNote, int] | None:
-    """Return what a stream is, and the version of that note; None if no gateway has left one."""
+    """Return what a stream is, and the version of that note; None if no gateway has left one.
+
+    Raises:
+        Internal: If this version does not understand it.
+    """
     record = notes.get(STREAM)
-    return None if record is None else (_decode_stream(record.value), record.version)
+    return None if record is None else (_read(record.value, _decode_stream), record.version)
 
 
 def up_note(notes: Mapping[str, Record]) -> UpNote:
-    """Return where up stands."""
+    """Return where up stands; errors as in `stream_note`."""
     record = notes.get(Direction.UP.value)
-    return NO_UP if record is None else _decode_up(record.value)
+    return NO_UP if record is None else _read(record.value, _decode_up)
 
 
 def down_note(notes: Mapping[str, Record]) -> DownNote:
-    """Return where down stands."""
+    """Return where down stands; errors as in `stream_note`."""
     record = notes.get(Direction.DOWN.value)
-    return NO_DOWN if record is None else _decode_down(record.value)
+    return NO_DOWN if record is None else _read(record.value, _decode_down)
 
 
 def all_struck(up: UpNote, down: DownNote, logged: tuple[Struck, ...]) -> tuple[Struck, ...]:
     """Return what all cancels struck that matter behind `down`'s place, in their order."""
     known = {one.utterance: one for one in (*down.struck, *up.struck, *logged)}
     return tuple(known[utterance] for utterance in sorted(known) if utterance > down.place.ended)
+
+
+def _read(value: bytes, decode: Callable[[bytes], _T]) -> _T:
+    try:
+        return decode(value)
+    except msgspec.DecodeError as error:
+        raise Internal(f"a note of the stream is not understood: {error}") from error

@@ -62,7 +62,7 @@ REMEMBERED: Final = 256
 """Finished streams whose last ack is kept, for a server that missed it."""
 
 PASSING: Final = (DrainingError, Overloaded, BusUnavailable, EngineUnavailable)
-"""Refusals of a stream that goes on which another server, or the same one later, may not repeat."""
+"""Refusals that another server, or the same one later, may not repeat."""
 
 
 HERE: Final = frozenset({StreamState.STARTING, StreamState.OPEN})
@@ -225,7 +225,7 @@ class ClientSession(ClientRequests):
             self._start_again(stream, now)
         elif isinstance(error, LOST) and self._may_begin_epoch(stream):
             self._begin_epoch(stream, error, now)
-        elif isinstance(error, PASSING) and self._may_wait(stream):
+        elif isinstance(error, PASSING) and self._may_wait(stream, error):
             stream.signal(StreamSignal.LOSE)
             self._tell(ResumeRefused(stream, error))
         else:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from legato.errors import EpochChanged, LegatoError, ResumeGap, SessionExpired, StreamExists
+from legato.errors import (
+    Draining,
+    EpochChanged,
+    LegatoError,
+    ResumeGap,
+    SessionExpired,
+    StreamExists,
+)
 from legato.protocol.messages import Hello, Resume
 from legato.protocol.messages import Stop as StopMessage
 from legato.session.client_link import ClientLink
@@ -89,11 +96,11 @@ class ClientRequests(ClientLink):
         stream.token = self._token
         self._ask(stream, now)
 
-    def _may_wait(self, stream: ClientStream) -> bool:
-        """Whether a stream that was under way may wait for another try."""
-        return stream.state is StreamState.RESUMING or (
-            stream in self._lost and stream.state is StreamState.STARTING
-        )
+    def _may_wait(self, stream: ClientStream, error: LegatoError) -> bool:
+        """Whether a stream may wait for another try: it was under way, or met a drain."""
+        if stream.state is StreamState.STARTING:
+            return stream in self._lost or (isinstance(error, Draining) and not stream.raw)
+        return stream.state is StreamState.RESUMING
 
     def _may_begin_epoch(self, stream: ClientStream) -> bool:
         """Whether a start that goes on is understood: one repeated is not on its way."""

@@ -1,8 +1,9 @@
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 
 from legato.bus.base import NOTE_BYTES, Direction, Record
+from legato.errors import Internal
 from legato.flow.places import DownPlace, Struck, UpPlace
 from legato.gateway.notes import (
     NO_DOWN,
@@ -86,3 +87,15 @@ def test_as_many_cancels_as_are_noted_fit_into_a_note() -> None:
     assert len(encode(note)) <= NOTE_BYTES
     up = UpNote(entry=2**53, place=UpPlace(2**32 - 1, 2**53 - 1, 2**53 - 1), struck=struck)
     assert len(encode(up)) <= NOTE_BYTES
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [(STREAM, stream_note), (Direction.UP.value, up_note), (Direction.DOWN.value, down_note)],
+)
+@pytest.mark.parametrize("value", [b"\x81\xa4news\x01", b"\xc1"], ids=["other fields", "no note"])
+def test_a_note_that_is_not_understood_is_refused_by_code(
+    name: str, read: Callable[[Mapping[str, Record]], object], value: bytes
+) -> None:
+    with pytest.raises(Internal, match="not understood"):
+        read({name: Record(value, 1)})

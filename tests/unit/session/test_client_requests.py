@@ -17,7 +17,13 @@ from legato.protocol.messages import (
     Text,
 )
 from legato.session.client import ClientSession
-from legato.session.events import Received, ResumeRefused, StreamFailed, StreamRecovered
+from legato.session.events import (
+    Received,
+    ResumeRefused,
+    StreamFailed,
+    StreamOpened,
+    StreamRecovered,
+)
 from legato.session.lane import RESEND_AFTER
 from legato.session.states import StreamState
 from tests.unit.session.ends import (
@@ -146,6 +152,37 @@ def test_a_next_epoch_that_is_refused_for_now_waits() -> None:
     client.take_events()
     hear(client, Error(code="overloaded", stream=1))
     assert only(ResumeRefused, client.take_events()).stream is stream
+
+
+def test_a_new_stream_that_meets_a_drain_is_started_on_the_next_connection() -> None:
+    client = connected_client()
+    stream = client.start(start_of())
+    client.take_frames(0.0)
+    hear(client, Error(code="draining", stream=1))
+    assert only(ResumeRefused, client.take_events()).stream is stream
+    reconnect(client)
+    assert only(Resume, said(client)).stream_id == stream.start.stream_id
+    hear(client, EXPIRED)
+    assert only(StreamStart, said(client)) == stream.start
+    hear(client, started_of())
+    assert only(StreamOpened, client.take_events()).stream is stream
+
+
+def test_a_resume_that_is_refused_for_now_waits() -> None:
+    client = connected_client()
+    stream = open_stream(client)
+    reconnect(client)
+    client.take_events()
+    hear(client, Error(code="overloaded", stream=1))
+    assert only(ResumeRefused, client.take_events()).stream is stream
+
+
+@pytest.mark.parametrize(("framing", "code"), [("raw", "draining"), ("protobuf", "overloaded")])
+def test_a_new_stream_that_is_refused_otherwise_fails(framing: str, code: str) -> None:
+    client = connected_client()
+    client.start(start_of(framing=framing))
+    hear(client, Error(code=code, stream=1))
+    assert only(StreamFailed, client.take_events()).error.code == code
 
 
 def test_of_a_deleted_stream_the_loss_is_told() -> None:
