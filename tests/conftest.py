@@ -1,5 +1,6 @@
 """What holds for every test."""
 
+import logging
 from collections.abc import Iterator
 
 import pytest
@@ -19,3 +20,13 @@ def nothing_blocks_the_loop() -> Iterator[None]:
     """A blocking call that our code makes on an event loop raises `BlockingError`."""
     with blockbuster_ctx("legato"):
         yield
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """A command that a test runs in this process sends all logs to a stream that is closed then."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)

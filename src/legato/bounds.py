@@ -32,12 +32,14 @@ class Relation:
         times: The greatest value, in multiples of the other.
         other: Name of the other.
         why: What would go wrong.
+        is_said: Whether only a value that somebody has set is checked, and a default gives way.
     """
 
     name: str
     times: float
     other: str
     why: str
+    is_said: bool = False
 
 
 DAY: Final = 86_400
@@ -66,6 +68,7 @@ BOUNDS: Final[Mapping[str, Bound]] = MappingProxyType(
         "gateway.idle_timeout": WAIT,
         "gateway.slow_timeout": WAIT,
         "gateway.max_wait": LEISURE,
+        "gateway.worker_wait": WAIT,
         "gateway.drain_timeout": LEISURE,
         "gateway.heartbeat_idle": WAIT,
         "gateway.heartbeat_active": WAIT,
@@ -109,6 +112,20 @@ RELATIONS: Final = (
     Relation("worker.renew_every", 0.5, "worker.lease", "jobs would change hands for nothing"),
     Relation("worker.announce_every", 0.5, "worker.record_ttl", "engines would vanish meanwhile"),
     Relation("worker.restart_delay", 1, "worker.max_restart_delay", "it is its bound"),
+    Relation(
+        "worker.recycle_jitter",
+        1,
+        "worker.recycle_after",
+        "some processes would be replaced before their first call",
+        is_said=True,
+    ),
+    Relation(
+        "worker.recycle_jitter",
+        1,
+        "worker.restart_after",
+        "some workers would end before their first stream",
+        is_said=True,
+    ),
     Relation("gateway.heartbeat_idle", 0.5, "gateway.idle_timeout", "clients would be dropped"),
     Relation("gateway.heartbeat_active", 0.5, "gateway.idle_timeout", "clients would be dropped"),
 )

@@ -36,6 +36,9 @@ SECRETS: Final = frozenset({"key"})
 
 MASK: Final = "********"
 
+MAX_SHOWN: Final = 100
+"""Characters of a wrong value that are shown."""
+
 Origin = Literal["default", "file", "environment", "flag"]
 Values = Mapping[str, Mapping[str, Any]]
 """Values by section and name."""
@@ -75,10 +78,10 @@ class BusConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricsConfig:
-    """Where a worker of its own is watched; a gateway has the same on its port.
+    """Where a process with a worker is watched; a gateway has the same on its own port.
 
     Attributes:
-        host: Address to bind; 127.0.0.1 keeps it on this machine.
+        host: Address to bind; 127.0.0.1 keeps it on this machine. Of no use without `port`.
         port: TCP port of /metrics, /healthz and /readyz; 0 takes a free one, unset there is none.
     """
 
@@ -293,7 +296,8 @@ def _check_relations(settings: Mapping[str, Setting]) -> None:
         one, other = settings[relation.name], settings[relation.other]
         most: Any = other.value
         value: Any = one.value
-        if value <= relation.times * most:
+        gives_way = relation.is_said and one.origin == "default"
+        if most is None or gives_way or value <= relation.times * most:
             continue
         origin = one.origin if one.origin != "default" else other.origin
         raise BadSettings(
@@ -334,12 +338,26 @@ def _masked(setting: Setting) -> Setting:
 
 
 def _sentence(error: ValidationError, told: Mapping[Origin, Values]) -> str:
-    parts = []
-    for fault in error.errors():
+    faults = error.errors()
+    # Where a word or something else may stand, the other faults are of what was not meant.
+    words = {
+        fault["loc"][:2]: f"must be {fault['ctx']['expected']}, not {_shown(fault['input'])}"
+        for fault in faults
+        if fault["type"] == "literal_error" and isinstance(fault["input"], str)
+    }
+    parts: dict[str, None] = {}
+    for fault in faults:
         place = [str(part) for part in fault["loc"]]
         origin = _origin_of(place[0], place[1], told) if len(place) > 1 else "settings"
-        parts.append(f"{origin}: {'.'.join(place)}: {fault['msg']}")
+        if fault["loc"][:2] in words:
+            parts[f"{origin}: {'.'.join(place[:2])} {words[fault['loc'][:2]]}"] = None
+        else:
+            parts[f"{origin}: {'.'.join(place)}: {fault['msg']}"] = None
     return "; ".join(parts)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…")
 
 
 def _jsonable(value: object) -> object:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import urllib.request
 import wave
 from collections.abc import Callable
 from contextlib import suppress
@@ -274,6 +275,24 @@ def test_serve_says_why_it_cannot(
     assert done.returncode == exit_
     assert told(done).startswith(f"legato: {code}: ")
     assert words in told(done)
+
+
+def test_an_address_of_metrics_without_a_port_is_refused(place: Path) -> None:
+    done = run_legato("serve", "--port", "0", cwd=place, env={"LEGATO_METRICS__HOST": "127.0.0.1"})
+
+    assert done.returncode == Exit.USAGE
+    assert told(done).startswith("legato: bad_settings: environment: metrics.host has no effect")
+
+
+def test_a_server_can_be_watched_on_a_port_of_its_own(place: Path) -> None:
+    env = {**TONES, "LEGATO_METRICS__PORT": "0"}
+    with Process(("serve", "--port", "0"), cwd=place, env=env) as process:
+        line = process.wait_for("metrics on")
+        found = re.search(r"metrics on (http://127\.0\.0\.1:\d+/metrics)", line)
+        assert found is not None
+        with urllib.request.urlopen(found[1], timeout=5) as answer:
+            assert b"legato_" in answer.read()
+        assert process.interrupt() == 0
 
 
 def test_a_port_in_use_is_named(tone_server: Server, place: Path) -> None:

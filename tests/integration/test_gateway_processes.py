@@ -91,6 +91,8 @@ async def test_streams_go_on_when_one_of_two_processes_is_killed(
         assert 0 < sum(1 for _, resumes in disturbed if resumes) < CLIENTS
         after = await asyncio.to_thread(replaced, process, before)
         assert after > before - {min(before)}
+        for words in ("gateway process died", "gateway process replaced"):
+            await asyncio.to_thread(process.wait_for, words)
         assert process.interrupt(signal.SIGTERM) == 0
         assert process.left() == []
 

@@ -1,17 +1,24 @@
 """Gateways and workers as processes of their own, meeting on a real Redis."""
 
+import asyncio
 import json
 import re
 import signal
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
 
 import pytest
 
+import legato
+from legato.errors import EngineUnavailable
 from tests.integration.processes import TONES, Process, run_legato
 from tests.redis_server import RedisServer
+
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 pytestmark = [pytest.mark.integration, pytest.mark.requires("redis-server")]
 
@@ -23,9 +30,11 @@ def redis() -> Iterator[RedisServer]:
     server.stop()
 
 
-def role(name: str, redis: RedisServer, place: Path, *flags: str) -> Process:
+def role(
+    name: str, redis: RedisServer, place: Path, *flags: str, env: Mapping[str, str] = NOTHING
+) -> Process:
     args = (name, "--bus", redis.url, "--log-level", "warning", *flags)
-    return Process(args, cwd=place, env=TONES)
+    return Process(args, cwd=place, env={**TONES, **env})
 
 
 def said(place: Path, gateway: Process, text: str) -> dict[str, object]:
@@ -64,6 +73,27 @@ def test_a_new_worker_serves_when_the_first_was_killed(place: Path, redis: Redis
         with role("worker", redis, place) as second:
             second.wait_for("ready after")
             assert said(place, gateway, "Still here.")["sha256"] == before["sha256"]
+
+
+async def test_a_stream_whose_only_worker_is_gone_is_told_and_ends_in_time(
+    place: Path, redis: RedisServer
+) -> None:
+    told: list[str] = []
+    env = {"LEGATO_GATEWAY__WORKER_WAIT": "4"}
+    with role("gateway", redis, place, "--port", "0", env=env) as gateway:
+        found = re.search(r"ws://[^\s,]+", gateway.wait_for("listening on"))
+        assert found is not None
+        with role("worker", redis, place) as worker:
+            worker.wait_for("ready after")
+            await asyncio.to_thread(said, place, gateway, "Still here.")
+            worker.interrupt(signal.SIGKILL)
+        async with legato.connect(found[0]) as client:
+            speech = client.speak("Is anybody there?")  # its record lives for some seconds more
+            speech.on_notice = lambda notice: told.append(notice.message or "")
+            with pytest.raises(EngineUnavailable) as caught:
+                await asyncio.wait_for(anext(aiter(speech)), 30)
+    assert told == ["no worker for tone is there; waiting for one"]
+    assert caught.value.retry_after is not None
 
 
 def test_a_worker_can_be_watched(place: Path, redis: RedisServer) -> None:

@@ -296,3 +296,49 @@ def test_every_section_is_documented() -> None:
     for kind in sections().values():
         assert kind.__doc__
         assert all(f"{field.name}: " in kind.__doc__ for field in dataclasses.fields(kind))
+
+
+@pytest.mark.parametrize("origin", ["file", "environment", "flag"])
+def test_a_word_that_is_none_of_several_is_refused_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, origin: str
+) -> None:
+    flags = {}
+    if origin == "file":
+        write('[client]\nreconnect = "bogus"\n')
+    elif origin == "environment":
+        monkeypatch.setenv("LEGATO_CLIENT__RECONNECT", "bogus")
+    else:
+        flags = {"client": {"reconnect": "bogus"}}
+
+    with pytest.raises(BadSettings) as caught:
+        load(flags=flags)
+
+    assert caught.value.message == (
+        f"{origin}: client.reconnect must be 'interactive', 'articles' or 'never', not 'bogus'"
+    )
+
+
+def test_a_wrong_word_is_not_shown_at_length() -> None:
+    write(f'[client]\nreconnect = "{"a" * 1_000}"\n')
+
+    with pytest.raises(BadSettings) as caught:
+        load()
+
+    assert len(caught.value.message) < 250
+
+
+@pytest.mark.parametrize("limit", ["recycle_after", "restart_after"])
+def test_a_jitter_above_what_it_varies_is_refused(limit: str) -> None:
+    write(f"[worker]\n{limit} = 100\nrecycle_jitter = 101\n")
+
+    with pytest.raises(BadSettings, match=f"must be at most 100, not 101, with worker.{limit}"):
+        load()
+
+    write(f"[worker]\n{limit} = 100\nrecycle_jitter = 100\n")
+    assert load().settings.worker.recycle_jitter == 100
+
+
+def test_the_usual_jitter_gives_way_to_what_it_varies() -> None:
+    write("[worker]\nrecycle_after = 100\nrestart_after = 50\n")
+
+    assert load().settings.worker.recycle_after == 100

@@ -10,8 +10,11 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
+
 from legato.bus.base import Registry
 from legato.bus.records import PROCESS_KIND, TENANT, ProcessRecord, encode_process
+from legato.bus.residency import resident_bytes
 from legato.errors import BusUnavailable, Overloaded
 from legato.telemetry.logs import logger
 
@@ -62,7 +65,10 @@ class Presence:
             await self._erase()
 
     async def _write(self, lag: float) -> None:
-        record = self._describe(self._started, lag)
+        memory_bytes = await asyncio.to_thread(resident_bytes)
+        record = msgspec.structs.replace(
+            self._describe(self._started, lag), told=time.time(), memory_bytes=memory_bytes
+        )
         try:
             await self._registry.put(
                 TENANT,

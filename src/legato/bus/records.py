@@ -106,6 +106,9 @@ class ProcessRecord(msgspec.Struct, kw_only=True, frozen=True):
         streams: Those that it has.
         connections: WebSocket connections, of a gateway.
         engines: Of a worker.
+        told: Unix time in seconds of the record; a process that lives writes one each second.
+        memory_bytes: Resident memory, without that of engine processes; None where the system does
+            not tell.
     """
 
     role: Literal["gateway", "worker"]
@@ -119,6 +122,8 @@ class ProcessRecord(msgspec.Struct, kw_only=True, frozen=True):
     streams: int
     connections: int = 0
     engines: tuple[EngineLoad, ...] = ()
+    told: float = 0.0
+    memory_bytes: int | None = None
 
 
 def engine_record_name(kind: str, name: str) -> str:

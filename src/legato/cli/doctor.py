@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
@@ -49,7 +49,10 @@ class Finding:
 
 def doctor(as_json: Json = False) -> None:
     """Look at this installation and say what to do about what is missing."""
-    findings = [*_basics(), *_extras(), *_devices(), *_engines()]
+    engines = list(_engines())
+    usable = {name for name, finding in engines if finding.state == "ok"}
+    found = (finding for _, finding in engines)
+    findings = [*_basics(), *extras(usable), *_devices(), *found]
     if as_json:
         emit(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
     else:
@@ -78,11 +81,20 @@ def _basics() -> Iterator[Finding]:
             yield Finding(package, "broken", add_command())
 
 
-def _extras() -> Iterator[Finding]:
+def extras(usable: Set[str]) -> Iterator[Finding]:
+    """Look at the extras.
+
+    Args:
+        usable: Names of the engines that can be used. Where one bears the name of an extra that is
+            not installed, the system has what the extra would bring.
+    """
     for extra, modules in MODULES.items():
         absent = missing(extra)
         if not absent:
             yield Finding(f"[{extra}]", "ok", "installed")
+        elif extra in usable:
+            detail = f"not needed: the {extra} of the system is used"
+            yield Finding(f"[{extra}]", "ok", detail)
         elif len(absent) == len(modules):
             yield Finding(f"[{extra}]", "absent", add_command(extra))
         else:
@@ -102,7 +114,8 @@ def _devices() -> Iterator[Finding]:
         yield Finding("audio devices", "absent", error.message)
 
 
-def _engines() -> Iterator[Finding]:
+def _engines() -> Iterator[tuple[str, Finding]]:
+    """Look at the engines; each comes with its name."""
     from legato.engines.base import EngineKind
     from legato.engines.registry import listings
 
@@ -110,7 +123,7 @@ def _engines() -> Iterator[Finding]:
         for engine in listings(kind):
             state: State = "ok" if engine.missing is None else "absent"
             detail = engine.missing or _about(engine.info.version if engine.info else "")
-            yield Finding(f"{engine.name} ({kind})", state, detail)
+            yield engine.name, Finding(f"{engine.name} ({kind})", state, detail)
 
 
 def _about(version_text: str) -> str:

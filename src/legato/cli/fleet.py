@@ -129,9 +129,12 @@ class Fleet:
             await asyncio.sleep(delay(failures))
             began = loop.time()
             try:
-                await self._launch(index)
+                process = await self._launch(index)
             except OSError as error:  # no memory, no descriptor, no process left
                 log.warning("gateway process cannot be started", why=error.strerror)
+                continue
+            if process.returncode is None:
+                log.warning("gateway process replaced", pid=process.pid)
 
     async def _launch(self, index: int) -> asyncio.subprocess.Process:
         """Start a process and wait until it listens, or has ended."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from legato.cli.exits import ERR
 from legato.cli.fleet import Fleet, adopted, tell_ready
 from legato.cli.node import Node
-from legato.cli.probe import answers
+from legato.cli.probe import readiness
 from legato.cli.readiness import can_speak, is_loading, is_usable, lacks
 from legato.client.config import DEFAULT_URL
 from legato.engines.installation import is_checkout
@@ -69,16 +69,16 @@ async def serve_until_stopped(
         fleet=fleet,
         listening=None if listen_fd is None else adopted(listen_fd),
     )
-    watched_here = worker and (fleet is not None or not gateway)
     try:
-        async with _watched(settings.metrics if watched_here else None, node, asked) as metrics:
+        async with _watched(settings.metrics if worker else None, node, asked) as metrics:
             await _start(node, settings)
             if listen_fd is not None:
                 _settle_heap()
                 tell_ready()
                 await asked.wait()
             else:
-                await _attend(node, asked, metrics, began=began, has_worker=worker)
+                page = page_of(node.url) if settings.gateway.console else None
+                await _attend(node, asked, metrics, began=began, has_worker=worker, page=page)
     finally:
         await _stop(node, once_more, 0.0 if gateway else settings.gateway.drain_timeout)
 
@@ -96,7 +96,13 @@ def _on_signals() -> tuple[asyncio.Event, asyncio.Event]:
 
 
 async def _attend(
-    node: Node, asked: asyncio.Event, metrics: str | None, *, began: float, has_worker: bool
+    node: Node,
+    asked: asyncio.Event,
+    metrics: str | None,
+    *,
+    began: float,
+    has_worker: bool,
+    page: str | None,
 ) -> None:
     """Say how a node gets on until it is asked to stop."""
     _tell_begun(node, metrics, loading=has_worker)
@@ -104,6 +110,8 @@ async def _attend(
     if not asked.is_set():
         _settle_heap()
         _tell_ready(time.monotonic() - began, node, has_worker=has_worker)
+        if page is not None:
+            ERR.print(f"legato: open {page}", markup=False)
         await _unless(asked, node.finished())
     ERR.print("legato: stopping; once more to stop at once")
 
@@ -139,9 +147,19 @@ async def _start(node: Node, settings: Settings) -> None:
         message = f"{error.message}, such as {other}"
         if is_checkout():
             message += f' (make run ARGS="{other}")'
-        if await answers(LOOPBACK.get(host, host), port):
-            message += "; a Legato server answers there, which can be used as it is"
-        raise PortInUse(message) from error
+        found = await readiness(LOOPBACK.get(host, host), port)
+        raise PortInUse(message + holder(found)) from error
+
+
+def holder(readiness: str | None) -> str:
+    """Return what to add on who has the port, by what its /readyz says; None says nothing."""
+    if readiness is None:
+        return ""
+    if readiness == "ready":
+        return "; a Legato server answers there, which can be used as it is"
+    if readiness == "draining":
+        return "; a Legato server that was told to stop has it until its streams have ended"
+    return f"; a Legato server answers there, but cannot be used: {readiness}"
 
 
 def _settle_heap() -> None:
@@ -198,10 +216,20 @@ def allow_open_files() -> None:
 
 def example(url: str) -> str:
     """Return a command that tries the server at an address, which is named if it must be."""
-    for wildcard, host in LOOPBACK.items():
-        url = url.replace(f"//{wildcard}:", f"//{host}:")
+    url = _reachable(url)
     address = "" if url == DEFAULT_URL else f" --url {url}"
     return f'legato say "Hello." -o hello.wav{address}'
+
+
+def page_of(url: str | None) -> str | None:
+    """Return where a browser finds the console of a server; None without a server."""
+    return None if url is None else f"http{_reachable(url).removeprefix('ws')}/"
+
+
+def _reachable(url: str) -> str:
+    for wildcard, host in LOOPBACK.items():
+        url = url.replace(f"//{wildcard}:", f"//{host}:")
+    return url
 
 
 async def _unless(event: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:

@@ -13,7 +13,7 @@ from legato.cli.options import ConfigFile
 
 if TYPE_CHECKING:
     from legato.cli.fleet import Fleet
-    from legato.settings import Settings
+    from legato.settings import Loaded, Settings
 
 Host = Annotated[str | None, typer.Option(help="Address to bind [default: 127.0.0.1].")]
 Port = Annotated[int | None, typer.Option(help="TCP port [default: 8440]; 0: a free one.")]
@@ -125,9 +125,28 @@ def _settings(
     from legato.telemetry.logs import configure
 
     flags = {**own_flags, "bus": {"url": bus}, "log": {"level": log_level}}
-    settings = load(file=config, flags=flags).settings
+    loaded = load(file=config, flags=flags)
+    settings = loaded.settings
     configure(settings.log.format, settings.log.level)
+    _check_metrics(loaded)
     return settings
+
+
+def _check_metrics(loaded: Loaded) -> None:
+    """Check that an address of metrics comes with a port, without which there are none.
+
+    Raises:
+        BadSettings: If not.
+    """
+    from legato.settings import BadSettings
+
+    origins = {setting.name: setting.origin for setting in loaded.in_force}
+    origin = origins["metrics.host"]
+    if loaded.settings.metrics.port is None and origin != "default":
+        raise BadSettings(
+            f"{origin}: metrics.host has no effect without metrics.port: set that too (0 takes a"
+            " free port), or leave both out"
+        )
 
 
 def _own_flags(

@@ -30,6 +30,9 @@ EVERY: Final = 1.0
 WIDE: Final = 240
 """Columns where nobody looks at a terminal."""
 
+SILENT: Final = 2.5
+"""Seconds without a word after which a process may be dead: one that lives writes each second."""
+
 MAX_ROWS: Final = 40
 """Leases that are shown to a person; --json has them all."""
 
@@ -108,13 +111,18 @@ def _processes(processes: Iterable[ProcessRecord], now: float) -> Table:
             one.role,
             str(one.pid),
             escape(one.version),
-            one.state,
-            duration(max(0.0, now - one.started)),
-            f"{one.loop_lag * 1000:.0f} ms",
-            str(one.streams),
-            escape(load(one)),
+            *_condition(one, now),
         )
     return table
+
+
+def _condition(one: ProcessRecord, now: float) -> tuple[str, str, str, str, str]:
+    """Return state, age, lag, streams and load; what a silent process had to do is not told."""
+    up = duration(max(0.0, now - one.started))
+    if one.told and now - one.told > SILENT:
+        return "silent", up, "-", "-", f"dead or cut off: no word for {duration(now - one.told)}"
+    lag = f"{one.loop_lag * 1000:.0f} ms"
+    return one.state, up, lag, str(one.streams), escape(load(one))
 
 
 def load(process: ProcessRecord) -> str:

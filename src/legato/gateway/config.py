@@ -30,11 +30,16 @@ class GatewayConfig:
         max_wait: Seconds that a new stream may have to wait for an engine, as far as can be told.
             One that would wait longer is refused; one that is not streamed may wait for six times
             as long.
+        worker_wait: Seconds that a stream waits when no worker that has its engine lives; then it
+            fails. While one loads the engine, five times as long.
         drain_timeout: Seconds for open streams to end after a stop was asked for.
         heartbeat_idle: Seconds between a client's pings while no stream is open.
         heartbeat_active: Seconds of silence, while one is, until a client pings.
         janitor_every: Seconds between looks for jobs whose stream is gone; one gateway of all that
             share a bus does it.
+        console: Whether `/` is a page for the browser (docs/console.md).
+        impairments: Whether a client may have its own connection cut, frozen or slowed, to see that
+            nothing is lost. Unset: where only this machine is listened to.
     """
 
     host: str = "127.0.0.1"
@@ -51,10 +56,13 @@ class GatewayConfig:
     idle_timeout: float = 90.0
     slow_timeout: float = 15.0
     max_wait: float = 10.0
+    worker_wait: float = 60.0
     drain_timeout: float = 10.0
     heartbeat_idle: float = 30.0
     heartbeat_active: float = 2.0
     janitor_every: float = 20.0
+    console: bool = True
+    impairments: bool | None = None
 
     @property
     def limits(self) -> Limits:

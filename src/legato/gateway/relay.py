@@ -148,7 +148,7 @@ class Relay:
     def follow(self) -> None:
         """Read down, from where it was read last."""
         self._down = self._bus.logs.follow(
-            self.key, Direction.DOWN, self._deliver, after=self._down_entry, closed=self._fail_with
+            self.key, Direction.DOWN, self._deliver, after=self._down_entry, closed=self.fail_with
         )
 
     async def revive(self, received_seq: int) -> None:
@@ -257,6 +257,11 @@ class Relay:
         return not known
 
     @property
+    def is_begun(self) -> bool:
+        """Whether something of the stream has been made, or it has failed."""
+        return self._last_place > 0 or self.fault is not None
+
+    @property
     def is_heavy(self) -> bool:
         """Whether the logs may hold much that came since `count_audio`, so that a trim is due."""
         stream = self.stream
@@ -279,7 +284,7 @@ class Relay:
                 self._take(entry)
         except EpochChanged as error:
             self.close()
-            self._fail_with(error)
+            self.fail_with(error)
         if self.listener is not None:
             self.listener.wake()
 
@@ -373,9 +378,10 @@ class Relay:
         if isinstance(error, SessionReplaced):
             self._taken(self)
         elif not isinstance(error, BusUnavailable):  # of which the reader tells
-            self._fail_with(error)
+            self.fail_with(error)
 
-    def _fail_with(self, error: LegatoError) -> None:
+    def fail_with(self, error: LegatoError) -> None:
+        """End the stream with a fault."""
         note_bug(error)
         self._fail(error_message(error, None))
 

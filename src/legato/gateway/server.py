@@ -22,10 +22,12 @@ from legato.errors import LegatoError
 from legato.gateway.administration import Administration
 from legato.gateway.admission import Admission
 from legato.gateway.app import Gateway
+from legato.gateway.attendance import Attendance
 from legato.gateway.catalog import Catalog
 from legato.gateway.config import GatewayConfig
 from legato.gateway.http import BoundedHttp
 from legato.gateway.identity import Identify, anyone
+from legato.gateway.lag import watch_lag
 from legato.gateway.socket import SpeechSocket
 from legato.gateway.streams import Streams
 
@@ -46,10 +48,10 @@ class CannotListen(LegatoError):
 
 
 class PortInUse(CannotListen):
-    """Another program listens on the port (never on the wire)."""
+    """Somebody listens on the port, maybe a Legato that goes away (never on the wire)."""
 
     code = "port_in_use"
-    advice = "Stop the other program, or choose another port with --port."
+    advice = "Wait for whoever has the port to end, end it, or choose another with --port."
 
 
 class BadCertificate(LegatoError):
@@ -127,6 +129,9 @@ class Server:
             routes=Administration(bus, config, identify=identify, clock=clock).routes(),
         )
         self._presence = Presence(bus.registry, self._describe)
+        self._attendance = Attendance(
+            bus.registry, self._streams.relays, clock, patience=config.worker_wait
+        )
         self._janitor = Janitor(bus, self._name, every=config.janitor_every)
         self._chores: list[asyncio.Task[None]] = []
         self._serving: asyncio.Task[None] | None = None
@@ -169,7 +174,13 @@ class Server:
         server = _Uvicorn(config, handshake_timeout=self._config.header_timeout)
         self._uvicorn = server
         self._serving = asyncio.create_task(server.serve(sockets=[self._socket]))
-        chores = (self._streams.keep_alive(), self._presence.run(), self._janitor.run())
+        chores = (
+            self._streams.keep_alive(),
+            self._presence.run(),
+            self._janitor.run(),
+            self._attendance.run(),
+            watch_lag(),
+        )
         self._chores = [asyncio.create_task(chore) for chore in chores]
         while not server.started:
             if self._serving.done():
@@ -292,7 +303,8 @@ def bind(host: str, port: int, *, several: bool = False) -> socket.socket:
         listening.close()
         if error.errno == errno.EADDRINUSE:
             raise PortInUse(
-                f"port {port} on {host} is in use: stop the other program or choose another --port"
+                f"port {port} on {host} is in use, by another program or by a Legato that was told"
+                " to stop and still waits for its streams: end that or choose another --port"
             ) from error
         raise CannotListen(f"{host} port {port} cannot be listened on: {error}") from error
     listening.setblocking(False)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Collection, Coroutine, Mapping
 from contextlib import suppress
 from typing import Final
 
 import msgspec
 
-from legato.bus.base import Bus, Job, Record, StreamKey
+from legato.bus.base import Bus, Record, StreamKey
 from legato.errors import BusUnavailable, Draining, EpochChanged, ResumeGap, SessionExpired
 from legato.gateway.admission import Admission
 from legato.gateway.catalog import Catalog, Choice
 from legato.gateway.custody import Admits, Custody
 from legato.gateway.identity import Identity
 from legato.gateway.notes import KNOWN, StreamNote, stream_note
+from legato.gateway.queueing import Queueing
 from legato.gateway.relay import Listener, Relay
 from legato.gateway.reminders import Reminders
 from legato.gateway.upkeep import TTL, Upkeep
@@ -59,6 +60,7 @@ class Streams:
         self._relays: dict[StreamKey, Relay] = {}
         self._expiries: dict[StreamKey, asyncio.TimerHandle] = {}
         self._upkeep = Upkeep(bus.logs, lambda: self._relays)
+        self._queueing = Queueing(bus.jobs, has=self._relays.__contains__, spawn=self.spawn)
         self._reminders = Reminders()
         self._served = 0
         self._idle = asyncio.Event()
@@ -67,6 +69,10 @@ class Streams:
     def __len__(self) -> int:
         """Streams, those included that wait for their client."""
         return len(self._relays)
+
+    def relays(self) -> Collection[Relay]:
+        """All of them."""
+        return self._relays.values()
 
     async def until_idle(self) -> None:
         """Wait until no connection has a stream; those without one are not waited for."""
@@ -147,12 +153,8 @@ class Streams:
         Raises:
             LegatoError: If the bus does not take the job.
         """
-        start = relay.stream.start
-        await self._bus.jobs.submit(
-            Job(key=relay.key, engine=choice.engine, start=start, seed=seed_of(start))
-        )
-        if relay.key not in self._relays:  # dropped while the job was on its way
-            await self._bus.jobs.withdraw(relay.key)
+        del choice  # the stream knows it
+        await self._queueing.submit(relay)
 
     async def abandon(self, identity: Identity, stream_id: str) -> None:
         """Erase a stream that was prepared but never begun."""
@@ -239,6 +241,7 @@ class Streams:
         if (other := self._relays.get(key)) is not None:  # asked for twice at once
             self._taken(other)
         self._enter(relay)
+        self._queueing.taken(relay)
         self.park(relay)
         return relay
 
@@ -261,6 +264,7 @@ class Streams:
             loop = asyncio.get_running_loop()
             expiry = loop.call_later(self._resume_window, self._expire, relay)
             self._expiries[relay.key] = expiry
+            self._queueing.left(relay)
 
     def adopt(self, relay: Relay, listener: Listener) -> None:
         """A connection takes a stream over."""
@@ -268,6 +272,7 @@ class Streams:
         if relay.listener is None:
             self._note_served(1)
         relay.listener = listener
+        self._queueing.back(relay)
 
     def forget(self, relay: Relay) -> None:
         """A stream is gone from the bus: nothing of it is to be erased, and another may begin."""
@@ -324,6 +329,7 @@ class Streams:
         del self._relays[relay.key]
         self._forget_expiry(relay)
         self._upkeep.forget(relay)
+        self._queueing.forget(relay)
         self._leave(relay)
         relay.close()
         relay.count_audio()
@@ -390,9 +396,3 @@ def suspended(start: StreamStart, choice: Choice) -> ServerStream:
 def epoch_of(start: StreamStart) -> int:
     """Return the incarnation of the history that begins with `start`."""
     return 0 if start.continues is None else start.continues.epoch
-
-
-def seed_of(start: StreamStart) -> int:
-    """Return the seed asked for in `options`; by itself the same text sounds the same."""
-    seed = start.options.get("seed", 0)
-    return seed if isinstance(seed, int) and 0 <= seed < 1 << 32 else 0

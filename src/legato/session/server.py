@@ -89,6 +89,7 @@ class ServerSession(ServerInbox):
         if self.streams.get(held_under) is stream:
             del self.streams[held_under]
         self._lobby.recall(number)
+        self._attempts.answer(number)
         self._install(stream, now)
         self._send(
             Resumed(

@@ -40,6 +40,7 @@ from legato.protocol.messages import (
     SwitchUp,
     Text,
 )
+from legato.session.attempts import Attempts
 from legato.session.events import (
     Acknowledged,
     ResumeRequested,
@@ -92,12 +93,14 @@ class ServerInbox(ServerLink):
         )
         self._reliable = reliable
         self._lobby = Lobby(self._limits.max_streams)
+        self._attempts = Attempts(self._limits.max_streams)
         self._touched: dict[int, ServerStream] = {}
         self._raw_number = 0
 
     def refuse(self, number: int, error: LegatoError) -> None:
         """Turn a requested stream or resume down; its frames are dropped silently."""
         self._lobby.forget(number)
+        self._attempts.answer(number, error)
         self._send(error_message(error, number))
 
     def fail(self, stream: ServerStream, error: LegatoError) -> None:
@@ -233,6 +236,11 @@ class ServerInbox(ServerLink):
     def _receive_resume(self, resume: Resume, now: float) -> None:
         if self.link is not LinkState.OPEN:
             raise UnexpectedMessage("resume comes after hello, and not with raw framing")
+        try:
+            self._attempts.ask(resume.stream)
+        except RateLimited as error:
+            self.close(error)
+            return
         self._tell(ResumeRequested(resume))
 
     # details

@@ -291,18 +291,22 @@ class Worker:
             await asyncio.sleep(self._config.renew_every)
             held = list(self._held.items())
             renewals = (self._renew(task, claim) for task, claim in held)
-            await asyncio.gather(*renewals)
+            lost = sum(await asyncio.gather(*renewals))
+            if lost:  # to another worker, or taken back while their clients are away
+                log.info("leases lost", count=lost)
 
-    async def _renew(self, task: asyncio.Task[None], claim: Claim) -> None:
+    async def _renew(self, task: asyncio.Task[None], claim: Claim) -> bool:
+        """Renew a lease; True if it is lost although the stream is there."""
         try:
             kept = await self._bus.jobs.renew(claim, lease=self._config.lease)
             dropped = not kept and not await self._bus.logs.exists(claim.job.key)
         except BusUnavailable:
-            return  # unknown, not lost: the fence keeps a late writer out
-        if not kept and task in self._held:
-            report = log.debug if dropped else log.warning
-            report("stream dropped" if dropped else "lease lost", stream=claim.job.key.stream_id)
-            task.cancel()
+            return False  # unknown, not lost: the fence keeps a late writer out
+        if kept or task not in self._held:
+            return False
+        log.debug("stream dropped" if dropped else "lease lost", stream=claim.job.key.stream_id)
+        task.cancel()
+        return not dropped
 
 
 async def _first_ready(pools: Sequence[EnginePool]) -> None:
@@ -328,4 +332,8 @@ def _raise_failure(task: asyncio.Task[None]) -> None:
 def _listings(config: WorkerConfig) -> dict[tuple[EngineKind, str], Listing]:
     """Return what the registry knows of the engines; imports their code."""
     kinds: Sequence[EngineKind] = sorted({spec.kind for spec in config.engines})
-    return {(kind, listing.name): listing for kind in kinds for listing in registry.listings(kind)}
+    known = {(kind, item.name): item for kind in kinds for item in registry.listings(kind)}
+    for spec in config.engines:
+        if spec.options and (spec.kind, spec.name) in known:
+            known[spec.kind, spec.name] = registry.listing(spec.kind, spec.name, spec.options)
+    return known

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 import pytest
 
 from legato.bus.records import EngineRecord
-from legato.cli.lifetime import allow_open_files, example, ready_lines
+from legato.cli.lifetime import allow_open_files, example, holder, page_of, ready_lines
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,20 @@ def test_who_can_speak_is_told_what_to_type() -> None:
     assert ready_lines(1.5, URL, None) == ["ready after 1.5 s"]
 
 
+@pytest.mark.parametrize(
+    ("url", "page"),
+    [
+        (URL, "http://127.0.0.1:8440/"),
+        ("wss://speech.example:443", "https://speech.example:443/"),
+        ("ws://0.0.0.0:9000", "http://127.0.0.1:9000/"),
+        ("ws://[::]:9000", "http://[::1]:9000/"),
+        (None, None),
+    ],
+)
+def test_a_newcomer_is_told_what_to_open(url: str | None, page: str | None) -> None:
+    assert page_of(url) == page
+
+
 def test_what_is_lacking_is_told_and_nothing_is_offered_that_cannot_be() -> None:
     assert ready_lines(1.5, URL, [NO_HIBARI, TONE, MOONSHINE]) == [
         "ready after 1.5 s",
@@ -69,3 +83,20 @@ def test_nobody_is_told_ready_who_can_do_nothing() -> None:
         "hibari (synthesize): add it with pip",
     ]
     assert ready_lines(1.5, URL, []) == [sentence, "worker.engines names none"]
+
+
+@pytest.mark.parametrize(
+    ("readiness", "words"),
+    [
+        ("ready", "can be used as it is"),
+        ("draining", "told to stop"),
+        ("engines are loading", "cannot be used: engines are loading"),
+    ],
+)
+def test_who_has_the_port_is_told_as_it_is(readiness: str, words: str) -> None:
+    assert words in holder(readiness)
+    assert ("can be used as it is" in holder(readiness)) is (readiness == "ready")
+
+
+def test_of_another_program_nothing_is_said() -> None:
+    assert holder(None) == ""

@@ -1,7 +1,9 @@
+import msgspec
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+import legato.bus.redis  # noqa: F401  (read now: what a loop imports first blocks it)
 from legato.bus.cluster import Cluster, Lease
 from legato.bus.records import EngineLoad, ProcessRecord
 from legato.cli.commands import application
@@ -125,3 +127,20 @@ def test_what_cannot_be_is_one_sentence(args: tuple[str, ...], code: str, exit_:
     assert (told.exit_code, told.stdout) == (exit_, "")
     assert told.stderr.startswith(f"legato: {code}: ")
     assert told.stderr.count("\n") == 1
+
+
+def test_a_process_that_is_silent_is_marked_and_its_figures_left_out() -> None:
+    worker = msgspec.structs.replace(WORKER, told=1060.0)
+    picture = msgspec.structs.replace(cluster(0), workers=(worker,))
+    line = next(line for line in shown(picture).splitlines() if line.startswith("w[1]"))
+
+    assert "silent" in line
+    assert "no word for 5 s" in line
+    assert "tone" not in line
+
+
+def test_a_process_that_has_just_written_is_shown_as_it_says() -> None:
+    worker = msgspec.structs.replace(WORKER, told=1064.0)
+    picture = msgspec.structs.replace(cluster(0), workers=(worker,))
+
+    assert "tone (synthesize) 1/8" in shown(picture)

@@ -1,6 +1,13 @@
+import json
+from pathlib import Path
+
 import pytest
 
-from legato.cli.subtitles import LINE_CHARS, Cue, split, srt_cue, vtt_cue
+from legato.cli.subtitles import LINE_CHARS, VTT_HEADER, Cue, split, srt_cue, vtt_cue
+
+VECTORS = json.loads(
+    (Path(__file__).parents[2] / "vectors" / "subtitles.json").read_text(encoding="utf-8")
+)
 
 CUE = Cue(3_661.0625, 3_662.9996, "a < b & c\n\nd")
 
@@ -34,3 +41,10 @@ def test_the_time_of_a_cue_is_in_proportion_to_its_characters() -> None:
     first, second = split(Cue(0.0, 12.0, f"{'a' * 42} {'b' * 42} {'c' * 42}"))
 
     assert (first.end, second.start) == (8.0, 8.0)
+
+
+def test_the_files_that_every_implementation_writes() -> None:
+    cues = [cue for text in VECTORS["texts"] for cue in split(Cue(**text))]
+
+    assert "".join(srt_cue(number, cue) for number, cue in enumerate(cues, 1)) == VECTORS["srt"]
+    assert VTT_HEADER + "".join(map(vtt_cue, cues)) == VECTORS["vtt"]

@@ -21,8 +21,9 @@ def test_a_free_port_is_taken() -> None:
 def test_a_port_in_use_is_named() -> None:
     with bind("127.0.0.1", 0) as listening:
         port = listening.getsockname()[1]
-        with pytest.raises(PortInUse, match=f"port {port} on 127.0.0.1"):
+        with pytest.raises(PortInUse, match=f"port {port} on 127.0.0.1") as caught:
             bind("127.0.0.1", port)
+    assert "another program or by a Legato that was told to stop" in caught.value.message
 
 
 def test_a_port_is_free_again_at_once() -> None:

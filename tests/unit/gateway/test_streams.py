@@ -9,8 +9,9 @@ from legato.errors import Draining, LegatoError, Overloaded, StreamExists, Unkno
 from legato.gateway.admission import Admission
 from legato.gateway.catalog import Catalog, Choice
 from legato.gateway.identity import Identity
+from legato.gateway.queueing import seed_of
 from legato.gateway.relay import Relay
-from legato.gateway.streams import Streams, seed_of
+from legato.gateway.streams import Streams
 from legato.gateway.upkeep import TTL
 from legato.protocol.messages import Ack, FlowControl, Resume, StreamStart
 from tests.unit.gateway.stage import FRAME, Gateway, echo, offer

@@ -162,6 +162,15 @@ def test_a_resumed_stream_goes_on_where_the_client_left_off() -> None:
     assert stream.state is StreamState.OPEN
 
 
+def test_a_stream_that_is_resumed_again_and_again_is_no_guess() -> None:
+    server = greeted_server(max_streams=1)
+    stream = suspended()
+    for _ in range(3):
+        hear(server, resume_of())
+        assert server.attach(stream, resume_of(), 0.0)
+    assert server.link is LinkState.OPEN
+
+
 def test_resumed_says_what_the_log_holds() -> None:
     server, stream = running()
     hear(server, frame_of(0), frame_of(1))

@@ -35,6 +35,7 @@ from legato.session.events import (
     Acknowledged,
     Received,
     ResumeRequested,
+    SessionFailed,
     StreamFailed,
     StreamFinished,
     StreamRequested,
@@ -531,6 +532,27 @@ def test_a_refused_resume_is_told() -> None:
     hear(server, Resume(stream=1, stream_id="a", token="t"))
     server.refuse(1, SessionExpired())
     assert code(server) == SessionExpired.code
+
+
+def test_who_guesses_at_resumes_is_cut_off() -> None:
+    server = greeted_server(max_streams=4)
+    for number in range(1, 5):
+        hear(server, Resume(stream=number, stream_id="a", token="guess"))
+        server.refuse(number, SessionExpired())
+    server.take_events()
+    said(server)
+    hear(server, *(Resume(stream=9, stream_id="a", token="guess") for _ in range(3_000)))
+    assert code(server) == RateLimited.code
+    assert [type(event) for event in server.take_events()] == [SessionFailed]
+    assert server.link is LinkState.CLOSED
+
+
+def test_no_more_resumes_wait_than_there_may_be_streams() -> None:
+    server = greeted_server(max_streams=4)
+    hear(server, *(Resume(stream=n, stream_id=f"s{n}", token="t") for n in range(1, 5)))
+    assert len(server.take_events()) == 4
+    hear(server, Resume(stream=5, stream_id="s5", token="t"))
+    assert code(server) == RateLimited.code
 
 
 def test_raw_framing_knows_no_resume() -> None:

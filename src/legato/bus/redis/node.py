@@ -13,6 +13,7 @@ from legato.bus.redis.config import RedisConfig
 from legato.bus.redis.dialer import Dialer, Refused, keep_connected
 from legato.bus.redis.faults import ELSEWHERE, REDIRECTIONS, TRANSIENT, word
 from legato.bus.redis.link import Link, Reply, ReplyError, pack
+from legato.bus.redis.outage import Outage
 from legato.bus.redis.scripts import SCRIPTS
 from legato.errors import BusUnavailable
 
@@ -53,7 +54,7 @@ class Node:
         *,
         rng: Random,
         redirect: Callable[[Call, ReplyError], None] | None = None,
-        troubled: Callable[[], None] | None = None,
+        troubled: Callable[[], None] = lambda: None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._dialer = dialer
@@ -68,6 +69,7 @@ class Node:
         self._held_until = 0.0
         self._closed = False
         self._answers = False
+        self._outage = Outage(dialer.address, self._loop.time)
         self._fault = BusUnavailable(f"Redis at {dialer.address} does not answer")
         self._reason = self._fault
         self._keeper = asyncio.create_task(keep_connected(self, rng))
@@ -152,7 +154,8 @@ class Node:
         self._complain()
 
     def _complain(self) -> None:
-        if self._troubled is not None and not self._closed:
+        if not self._closed:
+            self._outage.away()
             self._troubled()
 
     # ── calls ──
@@ -196,7 +199,9 @@ class Node:
     def _take(self, reply: Reply) -> None:
         if not self._sent:
             return  # handed back
-        self._answers = True
+        if not self._answers:
+            self._answers = True
+            self._outage.here()
         call = self._sent[0]
         call.replies.append(reply)
         if len(call.replies) < (2 * call.count if call.asking else call.count):

@@ -97,6 +97,22 @@ async def test_calls_outlive_the_connection(server: RedisServer) -> None:
         assert await ask(node, ("ECHO", "a")) == [b"a"]
 
 
+async def test_a_server_that_goes_and_comes_back_is_told_to_the_log_once(
+    durable_server: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    def lines() -> tuple[int, int]:
+        return caplog.text.count("cannot be reached"), caplog.text.count("answers again")
+
+    async with node_of(durable_server) as node:
+        await ask(node, ("PING",))
+        durable_server.kill()
+        call = begin(node, ("PING",))
+        await arrive(lambda: lines() == (1, 0))
+        durable_server.start()
+        assert await asyncio.wait_for(call, 10) == [b"PONG"]
+    assert lines() == (1, 1)
+
+
 async def test_calls_outlive_the_server(durable_server: RedisServer) -> None:
     async with node_of(durable_server) as node:
         await ask(node, ("SET", "k", "v"))
