@@ -2,7 +2,8 @@
 #
 #   make run              start the server (make run CHINESE=1: with eSpeak NG for Chinese, GPL-3.0)
 #   make test             all tests             make unit    the pure and fast ones
-#   make check            format, lint, types, layers, spelling
+#   make check            format, lint, types, layers, spelling; the page: the same, its tests, its build
+#   make web              build the page of the console again (src/legato/console/static)
 #   make bench            measure               make soak    10,000 streams, and what is left of them
 #   make format           mend what a tool can mend
 #   make chaos SEEDS=200  break whole systems at random (FROM=17: from that seed on)
@@ -12,7 +13,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test unit check bench soak chaos format lock proto docs cover clean
+.PHONY: help run test unit check bench soak chaos format lock proto docs web cover clean
 
 BIN := .venv/bin
 SETUP := scripts/setup.sh
@@ -51,11 +52,16 @@ check:
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/typos
+	@scripts/web.sh check
+
+web:
+	@scripts/web.sh build
 
 format:
 	@$(SETUP) dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	@scripts/web.sh format
 
 # All rows, and the table in docs/benchmarks.md; make bench ARGS="echo.cpu --json": only what is named.
 bench:
@@ -104,4 +110,4 @@ docs:
 	$(BIN)/python scripts/generate_docs.py
 
 clean:
-	rm -rf .venv .bench-venv .setup.lock .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .bench-venv .setup.lock .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache web/node_modules

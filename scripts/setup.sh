@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Set up what is missing, and nothing else: scripts/setup.sh run|dev|espeak ...
+# Set up what is missing, and nothing else: scripts/setup.sh run|dev|espeak|node ...
 #
 # A set is the lock requirements/SET.txt. Its stamp holds what it was installed from, so that a
 # second call with nothing changed costs a few milliseconds.
@@ -61,7 +61,7 @@ install_set() {
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes \
         -r "requirements/$set.txt" ||
         fail "installing requirements/$set.txt failed; the lines above say why. Run the same command again when that is mended."
-    if [ "$set" != espeak ]; then
+    if [ "$set" = run ] || [ "$set" = dev ]; then
         "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
             --no-deps --no-build-isolation --editable .
     fi

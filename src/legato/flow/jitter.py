@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from legato.errors import RateLimited
+from legato.flow.start import Arrivals
 
 
 class PlayoutFrame(NamedTuple):
@@ -95,9 +96,6 @@ class JitterBuffer:
         stalled: Seconds of those gaps, in all.
         late: Frames dropped because a later position was already played.
         duplicates: Frames dropped because the same one is waiting.
-        required_delay: Seconds that the current utterance should have been held back for its
-            frames so far to play without a gap: max((a_i - a_0) - (t_i - t_0)) over arrivals a
-            and positions t.
 
     Raises:
         ValueError: If `depth` is negative or above `limit`.
@@ -111,13 +109,12 @@ class JitterBuffer:
         self._next = 0
         self._end: int | None = None
         self._dry_at = 0.0
-        self._first: tuple[float, int] | None = None
+        self._arrivals = Arrivals(sample_rate)
         self.state = Playout.FILLING
         self.underruns = 0
         self.stalled = 0.0
         self.late = 0
         self.duplicates = 0
-        self.required_delay = 0.0
         self.depth = depth
 
     @property
@@ -140,6 +137,16 @@ class JitterBuffer:
     def played_upto(self) -> int:
         """Position after the last sample pulled."""
         return self._next
+
+    @property
+    def required_delay(self) -> float:
+        """Seconds to hold back the current utterance for its frames so far to leave no gap."""
+        return self._arrivals.required_delay
+
+    @property
+    def arrival_rate(self) -> float:
+        """Seconds of the current utterance that came in a second, infinite while unknown."""
+        return self._arrivals.rate
 
     def push(self, sample: int, payload: bytes, *, samples: int, now: float) -> bool:
         """Take a frame that arrived at `now`.
@@ -168,7 +175,7 @@ class JitterBuffer:
             self.duplicates += 1
             return False
         self._buffered += samples
-        self._measure(sample, now)
+        self._arrivals.add(sample, now)
         return True
 
     def end(self, sample: int) -> None:
@@ -177,7 +184,7 @@ class JitterBuffer:
         What is pushed beyond it begins something new, with `depth` of its own.
         """
         self._end = sample
-        self._first = None
+        self._arrivals.finish()
 
     def clear(self, upto: int = 0) -> None:
         """Drop everything that waits, as a cancel does, and what may still come before `upto`."""
@@ -185,7 +192,7 @@ class JitterBuffer:
         self._buffered = 0
         self._next = max(self._next, upto)
         self._end = None
-        self._first = None
+        self._arrivals.finish()
         self.state = Playout.FILLING
 
     def pull(self, now: float) -> PlayoutFrame | None:
@@ -238,11 +245,3 @@ class JitterBuffer:
             return False
         waiting.insert(place, frame)
         return True
-
-    def _measure(self, sample: int, now: float) -> None:
-        if self._first is None:
-            self._first = (now, sample)
-            self.required_delay = 0.0
-        arrival, start = self._first
-        lateness = (now - arrival) - (sample - start) / self._sample_rate
-        self.required_delay = max(self.required_delay, lateness)

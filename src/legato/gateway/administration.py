@@ -13,7 +13,14 @@ from starlette.routing import Route
 from legato.bus.base import Bus, StreamKey
 from legato.bus.cluster import Cluster, encode_cluster, read_cluster
 from legato.bus.erasure import erase_stream
-from legato.errors import AuthError, Forbidden, LegatoError, ProtocolError, Unauthenticated
+from legato.errors import (
+    AuthError,
+    Forbidden,
+    LegatoError,
+    MessageTooLarge,
+    ProtocolError,
+    Unauthenticated,
+)
 from legato.gateway.config import GatewayConfig
 from legato.gateway.identity import Identify, Identity, is_loopback, is_origin_allowed
 from legato.protocol.identifiers import check_stream_id
@@ -31,6 +38,7 @@ FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 _STATUS: Final[tuple[tuple[type[LegatoError], int], ...]] = (
     (Unauthenticated, 401),
     (AuthError, 403),
+    (MessageTooLarge, 413),
     (ProtocolError, 400),
 )
 """Errors and what they answer with; others are the server's, 503."""

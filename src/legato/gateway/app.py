@@ -14,12 +14,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from legato.bus.records import EngineRecord
+from legato.console.page import Page
 from legato.errors import LegatoError, UnsupportedVersion
 from legato.gateway.administration import failed
 from legato.gateway.catalog import Catalog
 from legato.gateway.config import GatewayConfig
 from legato.gateway.connection import Connection
 from legato.gateway.identity import Identify, is_loopback, is_origin_allowed
+from legato.gateway.impairment import Impairments
 from legato.gateway.socket import SpeechSocket
 from legato.gateway.streams import Streams
 from legato.protocol.version import pick_subprotocol
@@ -63,8 +65,8 @@ class Gateway:
         self._identify = identify
         self._clock = clock
         self._loopback = is_loopback(config.host)
-        self._http = self._routes(routes)
         self.connections: set[Connection] = set()
+        self._http = self._routes(routes)
         self.draining = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -87,7 +89,9 @@ class Gateway:
                 Route("/v1/engines", self._engines),
                 Route("/v1/voices", self._voices),
                 Route(STREAM_PATH, self._upgrade_needed),
+                *Impairments(self._config, self.connections).routes(),
                 *more,
+                *(Page().routes() if self._config.console else ()),  # last: it has what is left
             ],
             exception_handlers={LegatoError: failed},
         )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
 from legato.errors import Draining, Internal, LegatoError, SlowConsumer
+from legato.gateway.notes import digest
 from legato.gateway.ports import Socket
 from legato.session.machine import ROOM_BYTES
 from legato.session.server import ServerSession
@@ -105,6 +107,22 @@ class Shell:
     def leave(self) -> None:
         """Close in good order: the client may go on elsewhere."""
         self._close(Draining())
+
+    # for who impairs it
+
+    @property
+    def socket(self) -> Socket:
+        """The accepted WebSocket."""
+        return self._socket
+
+    @property
+    def session_id(self) -> str:
+        """What welcome named it."""
+        return self._session.session_id
+
+    def admits(self, token: str) -> bool:
+        """Whether `token` is the one that welcome gave."""
+        return hmac.compare_digest(digest(token), digest(self._session.resume_token))
 
     # for the streams
 

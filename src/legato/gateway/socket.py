@@ -102,7 +102,11 @@ class SpeechSocket(WebSocketsSansIOProtocol):
             self.sink.flush()
 
     def shutdown(self) -> None:
-        super().shutdown()
+        if not self.transport.is_closing():
+            super().shutdown()
+        elif self.close_timer is not None:  # it has said goodbye, and is slow to leave
+            self.close_timer.cancel()
+            self.close_timer = None
         self._await_end(BROKEN_LINGER)  # uvicorn calls it an error if it waits longer
 
     def handle_connect(self, event: Any) -> None:

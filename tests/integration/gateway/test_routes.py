@@ -80,10 +80,28 @@ async def test_the_address_of_streams_wants_a_websocket(site: Site) -> None:
 
 @pytest.mark.parametrize(
     ("path", "method", "status"),
-    [("/", "GET", 404), ("/v1/engines", "POST", 405), ("/v1/stream/", "GET", 404)],
+    [("/nothing", "GET", 404), ("/v1/engines", "POST", 405), ("/v1/stream/", "GET", 404)],
 )
 async def test_what_is_not_there(site: Site, path: str, method: str, status: int) -> None:
     assert (await ask(site, path, method)).status == status
+
+
+async def test_the_console_is_at_the_root(site: Site) -> None:
+    answer = await ask(site, "/")
+    assert b"legato" in answer.body.lower()
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+
+
+async def test_the_console_can_be_left_out() -> None:
+    async with serving(work=False, console=False) as site:
+        answer = await ask(site, "/")
+        assert (answer.status, answer.body) == (404, b"Not Found")
+
+
+async def test_how_much_memory_a_process_has_is_told(site: Site) -> None:
+    seen = json.loads((await ask(site, "/v1/cluster")).body)
+    for record in (*seen["gateways"], *seen["workers"]):
+        assert 10e6 < record["memory_bytes"] < 10e9
 
 
 async def test_nothing_tells_what_the_server_is_made_of(site: Site) -> None:

@@ -1,3 +1,4 @@
+import math
 from itertools import product
 
 import pytest
@@ -230,6 +231,16 @@ def test_required_delay_is_the_smallest_that_had_given_no_gap() -> None:
         push(buffer, number, now)
 
     assert buffer.required_delay == pytest.approx(0.08)
+
+
+def test_the_rate_of_arrivals_is_audio_per_second() -> None:
+    buffer = JitterBuffer(RATE)
+    push(buffer, 0, now=1.0)
+    assert buffer.arrival_rate == math.inf
+
+    push(buffer, 25, now=2.0)
+
+    assert buffer.arrival_rate == pytest.approx(0.5)
 
 
 def test_required_delay_is_measured_anew_for_each_utterance() -> None:

@@ -74,10 +74,11 @@ async def refusal(made: App, path: str = "/v1/stream", **more: Any) -> tuple[int
         ("/v1/stream", 426),
         ("/v1/stream/", 404),
         ("/", 404),
+        ("/nothing", 404),
     ],
 )
 async def test_routes(path: str, status: int) -> None:
-    made, _ = await app()
+    made, _ = await app(console=False)
     assert (await get(made, path))[0] == status
 
 

@@ -317,6 +317,16 @@ async def test_a_shutdown_waits_for_nobody() -> None:
     assert accepted.transport.aborted
 
 
+async def test_a_shutdown_does_not_wait_for_who_is_slow_to_leave() -> None:
+    accepted = await Accepted().attached()
+    accepted.socket.data_received(frame(b"\x03\xe8", CLOSE))
+    assert accepted.transport.closing
+    accepted.socket.shutdown()
+    assert close_code(accepted.transport.take()) == 1000
+    await asyncio.sleep(BROKEN_LINGER + 0.1)
+    assert accepted.transport.aborted
+
+
 async def test_reading_can_be_held_up() -> None:
     accepted = await Accepted().attached()
     accepted.socket.pause()

@@ -1,0 +1,1 @@
+"""The page for the browser, as it was built; its source is in web/."""
