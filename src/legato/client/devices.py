@@ -13,9 +13,10 @@ from typing import Final, Protocol, Self
 from legato.audio import AudioChunk, AudioFormat
 from legato.client.playout import Playout
 from legato.errors import LegatoError
+from legato.flow.start import AdaptiveStart
 
 AHEAD: Final = 4.0
-"""Seconds of audio held for the loudspeaker before `write` waits."""
+"""Seconds of audio held for the loudspeaker before `write` waits, or its depth if that is more."""
 
 BACKLOG: Final = 500
 """Blocks of the microphone that wait before the oldest is dropped: 10 s."""
@@ -57,7 +58,8 @@ class Loudspeaker:
 
     Args:
         format: Of the chunks.
-        depth: Seconds held back before playing starts; more survives a worse network.
+        depth: Seconds held back before playing starts, more survives a worse network; or what
+            learns them, for as many loudspeakers in turn as you like.
         open_device: Opens the device.
 
     Attributes:
@@ -68,7 +70,7 @@ class Loudspeaker:
         self,
         format: AudioFormat,  # noqa: A002  (the field's name everywhere)
         *,
-        depth: float = 0.1,
+        depth: float | AdaptiveStart = 0.1,
         open_device: OpenOutput | None = None,
     ) -> None:
         self.playout = Playout(format, depth=depth)
@@ -100,7 +102,7 @@ class Loudspeaker:
 
     async def write(self, chunk: AudioChunk) -> None:
         """Play a chunk after those before it; waits while 4 s are ahead."""
-        while self.playout.buffered > AHEAD:
+        while self.playout.buffered > max(AHEAD, self.playout.depth):
             await self._wait()
         self.playout.push(chunk, time.monotonic())
         self._end = chunk.sample + chunk.samples

@@ -6,6 +6,7 @@ import threading
 
 from legato.audio import AudioChunk, AudioFormat
 from legato.flow.jitter import JitterBuffer
+from legato.flow.start import AdaptiveStart
 
 
 class Playout:
@@ -16,7 +17,8 @@ class Playout:
 
     Args:
         format: Of the chunks.
-        depth: Seconds held back before playing starts, and again after an underrun.
+        depth: Seconds held back before playing starts, and again after an underrun; or what
+            learns them from the arrivals of each utterance, and may serve the next `Playout` too.
         limit: Seconds that may be held.
     """
 
@@ -24,23 +26,29 @@ class Playout:
         self,
         format: AudioFormat,  # noqa: A002  (the field's name everywhere)
         *,
-        depth: float = 0.0,
+        depth: float | AdaptiveStart = 0.0,
         limit: float = 60.0,
     ) -> None:
         self.format = format
-        self._buffer = JitterBuffer(format.sample_rate, depth, limit=limit)
+        self._limit = limit
+        self._start = depth if isinstance(depth, AdaptiveStart) else None
+        fixed = 0.0 if isinstance(depth, AdaptiveStart) else depth
+        self._buffer = JitterBuffer(format.sample_rate, fixed, limit=limit)
+        self._learned = True
         self._rest = b""
         self._lock = threading.Lock()
+        self._adapt()
 
     @property
     def depth(self) -> float:
-        """Seconds held back; a new value holds for the next start."""
+        """Seconds held back; a new value holds for the next start, and nothing is learned then."""
         return self._buffer.depth
 
     @depth.setter
     def depth(self, depth: float) -> None:
         with self._lock:
             self._buffer.depth = depth
+            self._start = None
 
     @property
     def buffered(self) -> float:
@@ -71,17 +79,25 @@ class Playout:
         if not chunk.samples:
             return False
         with self._lock:
-            return self._buffer.push(chunk.sample, chunk.pcm, samples=chunk.samples, now=now)
+            taken = self._buffer.push(chunk.sample, chunk.pcm, samples=chunk.samples, now=now)
+            if taken:
+                self._learned = False
+                self._adapt()
+            return taken
 
     def end(self, sample: int) -> None:
         """Say that nothing more comes before position `sample`: what is there is played out."""
         with self._lock:
+            if self._start is not None and not self._learned:
+                self._start.learn(self._buffer.required_delay)
+            self._learned = True
             self._buffer.end(sample)
 
     def clear(self, upto: int = 0) -> None:
         """Drop all that waits, and what still comes before `upto`: not a sample of it is heard."""
         with self._lock:
             self._rest = b""
+            self._learned = True
             self._buffer.clear(upto)
 
     def pull(self, samples: int, now: float) -> bytes:
@@ -97,6 +113,11 @@ class Playout:
                 pcm += frame.payload
             self._rest = bytes(pcm[size:])
         return bytes(pcm[:size]).ljust(size, b"\0")
+
+    def _adapt(self) -> None:
+        if self._start is not None:
+            depth = self._start.depth(self._buffer.arrival_rate)
+            self._buffer.depth = min(depth, self._limit)
 
     @property
     def _rest_samples(self) -> int:

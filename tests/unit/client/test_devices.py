@@ -92,6 +92,17 @@ async def test_a_writer_waits_while_enough_is_ahead() -> None:
         assert device.give(second) == bytes(2 * second)
 
 
+async def test_a_depth_beyond_what_a_writer_waits_for_is_reached() -> None:
+    device = FakeDevice()
+    second, depth = 8_000, AHEAD + 2
+    async with Loudspeaker(FORMAT, depth=depth, open_device=device.open_output) as loudspeaker:
+        for number in range(int(depth)):
+            writing = await first(loudspeaker.write(chunk(number, second)))
+            assert writing.done()
+        assert device.give(160) == b"\1\0" * 160
+        loudspeaker.clear()
+
+
 async def test_an_error_silences_the_loudspeaker_at_once() -> None:
     device = FakeDevice()
     loudspeaker = Loudspeaker(FORMAT, open_device=device.open_output)

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from legato.audio import AudioChunk, AudioFormat
 from legato.client.playout import Playout
 from legato.errors import RateLimited
+from legato.flow.start import AdaptiveStart
 
 FORMAT = AudioFormat(8_000)
 
@@ -68,6 +69,53 @@ def test_not_a_sample_is_heard_after_a_clear() -> None:
     assert not playout.push(chunk(160), now=0.0)
     assert playout.push(chunk(320, value=3), now=0.0)
     assert playout.pull(160, now=0.0) == b"\3\0" * 160
+
+
+def test_the_depth_adapts_to_what_utterances_needed() -> None:
+    start, once = AdaptiveStart(lead=True), AdaptiveStart(lead=True)
+    playout = Playout(FORMAT, depth=start)
+    assert playout.depth == start.depth()
+    playout.push(chunk(0), now=0.0)
+    playout.push(chunk(160), now=0.52)
+
+    playout.end(320)
+    playout.end(320)
+    playout.push(chunk(320), now=9.0)
+
+    once.learn(0.5)
+    assert playout.depth == pytest.approx(once.depth())
+    assert Playout(FORMAT, depth=start).depth == playout.depth
+
+
+def test_a_slow_link_holds_back_what_it_will_fall_behind() -> None:
+    start = AdaptiveStart(lead=True)
+    playout = Playout(FORMAT, depth=start)
+    playout.push(chunk(0, 800), now=0.0)
+    playout.push(chunk(800), now=0.5)
+
+    assert playout.depth == pytest.approx(start.depth(0.2))
+    assert playout.pull(160, now=0.5) == bytes(320)
+
+
+def test_nothing_is_learned_from_what_was_cleared() -> None:
+    start = AdaptiveStart(lead=True)
+    playout = Playout(FORMAT, depth=start)
+    playout.push(chunk(0), now=0.0)
+    playout.push(chunk(160), now=0.9)
+
+    playout.clear(upto=320)
+    playout.end(320)
+
+    assert start.depth() == AdaptiveStart(lead=True).depth()
+
+
+def test_a_depth_that_is_set_stays() -> None:
+    playout = Playout(FORMAT, depth=AdaptiveStart(lead=True))
+
+    playout.depth = 0.5
+    playout.push(chunk(0), now=0.0)
+
+    assert playout.depth == 0.5
 
 
 def test_the_depth_can_be_tuned_while_it_plays() -> None:
