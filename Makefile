@@ -32,10 +32,7 @@ run:
 test:
 	@$(SETUP) dev espeak
 	@$(BIN)/python -m tests.needs
-	@rm -f .coverage .coverage.*
-	$(PYTEST) --cov --cov-report= $(ARGS)
-	$(BIN)/coverage report --fail-under=90
-	$(BIN)/python scripts/own_coverage.py
+	@scripts/test.sh $(ARGS)
 
 unit:
 	@$(SETUP) dev

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# All tests, or what the arguments name. What waits on nothing but the processor goes two at a time;
+# whole systems, whose promises hold on a machine of their own, go one after the other.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+pytest=(.venv/bin/python -m pytest --cov --cov-report=)
+alone=(tests/faults tests/integration)
+together=()
+for folder in tests/*/; do
+    folder=${folder%/}
+    case " ${alone[*]} " in
+    *" $folder "*) ;;
+    *) together+=("$folder") ;;
+    esac
+done
+
+rm -f .coverage .coverage.*
+if [ $# -gt 0 ]; then
+    exec "${pytest[@]}" "$@"
+fi
+failed=0
+"${pytest[@]}" --numprocesses 2 --dist loadfile "${together[@]}" || failed=1
+"${pytest[@]}" --cov-append "${alone[@]}" || failed=1
+.venv/bin/coverage report --fail-under=90 || failed=1
+.venv/bin/python scripts/own_coverage.py || failed=1
+exit $failed
