@@ -7,9 +7,9 @@ distributions count as much as ours. Only the chosen one is loaded.
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol, overload, runtime_checkable
+from typing import Any, Final, Literal, Protocol, overload, runtime_checkable
 
 from legato.engines.base import EngineInfo, EngineKind, Recognizer, Synthesizer
 from legato.errors import EngineUnavailable, UnknownEngine
@@ -23,6 +23,7 @@ GROUPS: Final = {
 _DEFAULTS: Final = {EngineKind.SYNTHESIZE: "hibari", EngineKind.RECOGNIZE: "moonshine"}
 
 Engine = Synthesizer | Recognizer
+Options = Mapping[str, Any]
 
 
 @runtime_checkable
@@ -61,7 +62,7 @@ def listings(kind: EngineKind) -> tuple[Listing, ...]:
 
     No weights are loaded, but the code of each engine is imported.
     """
-    return tuple(_listing(kind, name) for name in sorted(_entry_points(kind)))
+    return tuple(listing(kind, name) for name in sorted(_entry_points(kind)))
 
 
 def available(kind: EngineKind) -> tuple[str, ...]:
@@ -91,19 +92,29 @@ def default(kind: EngineKind) -> str:
 
 
 @overload
-def create(kind: Literal[EngineKind.SYNTHESIZE], name: str) -> Synthesizer: ...
+def create(
+    kind: Literal[EngineKind.SYNTHESIZE], name: str, options: Options | None = None
+) -> Synthesizer: ...
 @overload
-def create(kind: Literal[EngineKind.RECOGNIZE], name: str) -> Recognizer: ...
+def create(
+    kind: Literal[EngineKind.RECOGNIZE], name: str, options: Options | None = None
+) -> Recognizer: ...
 @overload
-def create(kind: EngineKind, name: str) -> Engine: ...
-def create(kind: EngineKind, name: str) -> Engine:
+def create(kind: EngineKind, name: str, options: Options | None = None) -> Engine: ...
+def create(kind: EngineKind, name: str, options: Options | None = None) -> Engine:
     """Return a new engine, not loaded yet.
+
+    Args:
+        kind: What it does.
+        name: Of its entry point.
+        options: Its keyword arguments.
 
     Raises:
         UnknownEngine: If there is none of this name; names those that can be used.
-        EngineUnavailable: If something that it needs is missing; names the way to get it.
+        EngineUnavailable: If something that it needs is missing, or it has no such option; names
+            the way out.
     """
-    engine = _new(kind, name)
+    engine = _new(kind, name, options)
     _check(engine)
     return engine
 
@@ -112,7 +123,21 @@ def _entry_points(kind: EngineKind) -> dict[str, importlib.metadata.EntryPoint]:
     return {point.name: point for point in importlib.metadata.entry_points(group=GROUPS[kind])}
 
 
-def _new(kind: EngineKind, name: str) -> Engine:
+def built(name: str, factory: Callable[..., Any], options: Options | None) -> Any:
+    """Return what the factory of an engine makes of options.
+
+    Raises:
+        EngineUnavailable: If it has no such option.
+    """
+    try:
+        return factory(**(options or {}))
+    except TypeError as error:
+        if not options:
+            raise
+        raise EngineUnavailable(f"{name} does not take these options: {error}") from error
+
+
+def _new(kind: EngineKind, name: str, options: Options | None = None) -> Engine:
     points = _entry_points(kind)
     if name not in points:
         raise UnknownEngine(f"no engine {name!r} for {kind}; at hand: {_names(available(kind))}")
@@ -120,7 +145,7 @@ def _new(kind: EngineKind, name: str) -> Engine:
         factory = points[name].load()
     except (ImportError, AttributeError) as error:
         raise EngineUnavailable(f"the engine {name} cannot be imported: {error}") from error
-    engine: object = factory()
+    engine: object = built(name, factory, options)
     port = Synthesizer if kind is EngineKind.SYNTHESIZE else Recognizer
     if isinstance(engine, port):
         return engine
@@ -132,9 +157,14 @@ def _check(engine: Engine) -> None:
         engine.check()
 
 
-def _listing(kind: EngineKind, name: str) -> Listing:
+def listing(kind: EngineKind, name: str, options: Options | None = None) -> Listing:
+    """Return what there is to know of an engine with these options, without loading weights.
+
+    Raises:
+        UnknownEngine: If there is none of this name.
+    """
     try:
-        engine = _new(kind, name)
+        engine = _new(kind, name, options)
     except EngineUnavailable as error:
         return Listing(name=name, kind=kind, info=None, missing=error.message)
     missing = None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from legato.engines.base import EngineKind
 
@@ -18,6 +20,7 @@ class EngineSpec:
             of its weights, kept by one process more.
         slots: Streams that one process serves at once; None takes what the engine says.
         target: `module:Class` to use instead of what is registered under `name`.
+        options: Given to the engine as keyword arguments; its page says which it takes.
     """
 
     kind: EngineKind
@@ -25,6 +28,7 @@ class EngineSpec:
     processes: int = 1
     slots: int | None = None
     target: str | None = None
+    options: Mapping[str, Any] | None = field(default=None, hash=False)
 
 
 DEFAULT_ENGINES: tuple[EngineSpec, ...] = (
@@ -43,7 +47,7 @@ class WorkerConfig:
 
     Attributes:
         engines: What it offers, in order of preference: objects with `kind` (`synthesize` or
-            `recognize`) and `name`, and if need be `processes`, `slots` and `target`.
+            `recognize`) and `name`, and if need be `processes`, `slots`, `target` and `options`.
         synthesizers: Names in order: the first that can be used is the default. `tone` is not
             among them: who wants speech must not get tones.
         recognizers: The same for recognition.

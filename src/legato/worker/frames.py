@@ -33,12 +33,14 @@ class Load(msgspec.Struct, tag="load", gc=False):
         name: As registered.
         target: `module:Class` instead.
         path: The worker's `sys.path`, so that both find the same modules.
+        options: Keyword arguments of the engine.
     """
 
     kind: EngineKind
     name: str
     target: str | None
     path: list[str]
+    options: dict[str, Any] = {}
 
 
 class Speak(msgspec.Struct, tag="speak", gc=False):

@@ -93,7 +93,7 @@ class EngineHost:
         sys.path[:] = load.path
         info: EngineInfo | None = None
         try:
-            engine = make_engine(load.kind, load.name, load.target)
+            engine = make_engine(load.kind, load.name, load.target, load.options)
             info = engine.info
             engine.load()
         except LegatoError as error:

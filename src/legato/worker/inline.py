@@ -62,7 +62,9 @@ class InlineHost:
         spec = self._spec
         info: EngineInfo | None = None
         try:
-            engine = await asyncio.to_thread(make_engine, spec.kind, spec.name, spec.target)
+            engine = await asyncio.to_thread(
+                make_engine, spec.kind, spec.name, spec.target, spec.options
+            )
             info = engine.info
             await asyncio.to_thread(engine.load)
         except LegatoError as error:

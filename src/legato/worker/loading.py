@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
+from typing import Any
 
 from legato.engines import registry
 from legato.engines.base import EngineKind
@@ -10,23 +12,28 @@ from legato.errors import EngineUnavailable
 from legato.worker.service import Engine
 
 
-def make_engine(kind: EngineKind, name: str, target: str | None) -> Engine:
+def make_engine(
+    kind: EngineKind, name: str, target: str | None, options: Mapping[str, Any] | None = None
+) -> Engine:
     """Return an engine that is not loaded yet.
 
     Args:
         kind: What it does.
         name: As registered.
         target: `module:Class` instead of what is registered.
+        options: Its keyword arguments.
 
     Raises:
         UnknownEngine: If nothing is registered under `name`.
-        EngineUnavailable: If its package is missing, or `target` names nothing.
+        EngineUnavailable: If its package is missing, it has no such option, or `target` names
+            nothing.
     """
     if target is None:
-        return registry.create(kind, name)
+        return registry.create(kind, name, options)
     module, _, attribute = target.partition(":")
     try:
-        engine: Engine = getattr(importlib.import_module(module), attribute)()
+        factory = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise EngineUnavailable(f"{target} is not an engine's module:Class") from error
+    engine: Engine = registry.built(name, factory, options)
     return engine

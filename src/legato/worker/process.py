@@ -146,7 +146,9 @@ class EngineProcess:
             ours.close()
             raise
         spec = self._spec
-        self._send(Load(spec.kind, spec.name, spec.target, list(sys.path)))
+        self._send(
+            Load(spec.kind, spec.name, spec.target, list(sys.path), dict(spec.options or {}))
+        )
 
     async def _exec(self, theirs: socket.socket, board: Board, slots: int) -> None:
         fds = (theirs.fileno(), board.board_fd, board.report_fd)

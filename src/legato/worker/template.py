@@ -193,7 +193,9 @@ class Template:
                     start_new_session=True,
                 )
             spec = self._spec
-            self.send(Load(spec.kind, spec.name, spec.target, list(sys.path)))
+            self.send(
+                Load(spec.kind, spec.name, spec.target, list(sys.path), dict(spec.options or {}))
+            )
             loop.add_reader(ours.fileno(), self._read)
             async with asyncio.timeout(self._config.load_timeout):
                 answer = await self._answer

@@ -124,7 +124,7 @@ class TemplateHost:
     def _load(self, load: Load) -> Engine | None:
         sys.path[:] = load.path
         try:
-            engine = make_engine(load.kind, load.name, load.target)
+            engine = make_engine(load.kind, load.name, load.target, load.options)
             if not engine.info.forkable:
                 self._send(Unshared("the engine cannot be forked", expected=True))
                 return None

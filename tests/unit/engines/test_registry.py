@@ -21,12 +21,20 @@ class Locked(ToneSynthesizer):
     def check(self):
         raise EngineUnavailable("no key; pip install key")
 
+class Tuned(ToneSynthesizer):
+    def __init__(self, *, pitch=0):
+        self.pitch = pitch
+    def check(self):
+        if not self.pitch:
+            raise EngineUnavailable("pitch is not set")
+
 class Nothing:
     """No engine at all."""
 '''
 ENTRY_POINTS = """[legato.synthesizers]
 lark = lark_engine:Lark
 locked = lark_engine:Locked
+tuned = lark_engine:Tuned
 nothing = lark_engine:Nothing
 lost = lark_engine:Lost
 absent = no_such_module:Engine
@@ -157,3 +165,13 @@ def test_listing_engines_loads_no_weights_and_nothing_of_the_gpl() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
     )
     assert run.stdout.split() == []
+
+
+@pytest.mark.usefixtures("third_party")
+def test_an_engine_is_listed_and_made_with_its_options() -> None:
+    kind, options = EngineKind.SYNTHESIZE, {"pitch": 3}
+    assert registry.listing(kind, "tuned").missing == "pitch is not set"
+    assert registry.listing(kind, "tuned", options).missing is None
+    assert vars(registry.create(kind, "tuned", options)) == options
+    wrong = registry.listing(kind, "tuned", {"colour": "red"})
+    assert "tuned does not take these options" in (wrong.missing or "")

@@ -43,6 +43,7 @@ INFO = EngineInfo(
 )
 COMMANDS: list[Command] = [
     Load(EngineKind.RECOGNIZE, "x", None, ["/a"]),
+    Load(EngineKind.SYNTHESIZE, "x", "m:C", [], {"models": 2, "prompts": [{"name": "a"}]}),
     Speak(1, 0, SynthesisRequest(format=FORMAT, voice="v", options={"a": [1, {"b": None}]})),
     Listen(2, 1, RecognitionRequest(format=FORMAT, endpointing=Endpointing(silence=None))),
     Feed(1, text="héllo"),

@@ -24,3 +24,10 @@ def test_a_target_that_names_nothing_is_told(target: str) -> None:
 def test_an_unknown_name_is_told() -> None:
     with pytest.raises(UnknownEngine, match="nobody"):
         make_engine(EngineKind.SYNTHESIZE, "nobody", None)
+
+
+def test_options_are_keyword_arguments() -> None:
+    target = "legato.engines.hibari:Hibari"
+    assert make_engine(EngineKind.SYNTHESIZE, "x", target, {"parallel": 3}) is not None
+    with pytest.raises(EngineUnavailable, match=r"x does not take these options.*colour"):
+        make_engine(EngineKind.SYNTHESIZE, "x", target, {"colour": "red"})
