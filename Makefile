@@ -9,7 +9,7 @@
 #   make chaos SEEDS=200  break whole systems at random (FROM=17: from that seed on)
 #   make lock             resolve requirements/ again (UPGRADE=1: take newer versions)
 #   make proto            generate the protobuf modules again
-#   make docs             generate the reference pages of docs/ again
+#   make docs             generate the reference pages of docs/ and the TypeScript types again
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
@@ -105,6 +105,7 @@ proto:
 docs:
 	@$(SETUP) dev
 	$(BIN)/python scripts/generate_docs.py
+	$(BIN)/python scripts/generate_typescript.py
 
 clean:
 	rm -rf .venv .bench-venv .setup.lock .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache web/node_modules

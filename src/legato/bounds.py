@@ -98,6 +98,9 @@ BOUNDS: Final[Mapping[str, Bound]] = MappingProxyType(
         "client.write_buffer_bytes": Bound(1_024, 16_777_216),
         "client.rate": Bound(0.01, 10_000),
         "client.burst": Bound(0.01, 3_600),
+        "models.parallel": Bound(1, 32),
+        "models.timeout": WAIT,
+        "models.tries": Bound(1, 1_000),
         "metrics.port": Bound(0, 65_535),
     }
 )

@@ -22,6 +22,7 @@ from pydantic_settings import (
 
 from legato.bounds import BOUNDS, ENGINE_BOUNDS, RELATIONS, Bound
 from legato.client.config import ClientConfig
+from legato.engines.models.config import ModelsConfig
 from legato.errors import LegatoError
 from legato.gateway.config import GatewayConfig
 from legato.telemetry.redaction import redacted
@@ -31,7 +32,7 @@ ENV_PREFIX: Final = "LEGATO_"
 ENV_DELIMITER: Final = "__"
 FILE_NAME: Final = "legato.toml"
 
-SECRETS: Final = frozenset({"key"})
+SECRETS: Final = frozenset({"key", "huggingface_key", "modelscope_key"})
 """Names of values that `legato config show` masks."""
 
 MASK: Final = "********"
@@ -99,6 +100,7 @@ class Settings(BaseSettings):
     gateway: GatewayConfig = Field(default_factory=GatewayConfig)
     worker: WorkerConfig = Field(default_factory=WorkerConfig)
     client: ClientConfig = Field(default_factory=ClientConfig)
+    models: ModelsConfig = Field(default_factory=ModelsConfig)
     bus: BusConfig = Field(default_factory=BusConfig)
     log: LogConfig = Field(default_factory=LogConfig)
     metrics: MetricsConfig = Field(default_factory=MetricsConfig)
@@ -177,6 +179,15 @@ def load(*, file: Path | None = None, flags: Values | None = None) -> Loaded:
     _check_twins(settings.worker, _origin_of("worker", "engines", told))
     masked = (_masked(setting) for setting in in_force)
     return Loaded(settings, tuple(masked))
+
+
+def models_folder(config: ModelsConfig) -> Path:
+    """Return where models are kept (XDG Base Directory Specification: a relative path is void)."""
+    if config.folder:
+        return Path(config.folder).expanduser()
+    told = Path(os.environ.get("XDG_DATA_HOME", ""))
+    data = told if told.is_absolute() else Path.home() / ".local" / "share"
+    return data / "legato" / "models"
 
 
 def _merged(told: Mapping[Origin, Values]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from legato.cli.doctor import doctor
 from legato.cli.exits import plainly, telling
 from legato.cli.forget import forget
 from legato.cli.listen import listen
+from legato.cli.models import list_, pull, remove, verify
 from legato.cli.pipes import emit, writing
 from legato.cli.say import say
 from legato.cli.serve import gateway, serve, worker
@@ -26,7 +27,10 @@ from legato.cli.voices import voices
 COMMANDS: Final = (serve, gateway, worker, say, listen, voices, status, forget, doctor, bench)
 """In the order of `legato --help`."""
 
-GROUPS: Final = {"config": ("Settings.", (show,))}
+GROUPS: Final = {
+    "config": ("Settings.", (show,)),
+    "models": ("Weights of engines.", (list_, pull, verify, remove)),
+}
 """Commands with commands of their own: what they are about, and these."""
 
 
@@ -65,8 +69,8 @@ def application() -> typer.Typer:
     for name, (about, commands) in GROUPS.items():
         group = typer.Typer(cls=_Group, help=about, no_args_is_help=True)
         group.callback()(_nothing)
-        for command in commands:
-            group.command(cls=_Command)(plainly(command))
+        for one in commands:
+            group.command(one.__name__.rstrip("_"), cls=_Command)(plainly(one))
         app.add_typer(group, name=name)
     return app
 
