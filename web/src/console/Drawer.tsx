@@ -1,0 +1,36 @@
+/** Events and code, open on demand. */
+
+import { Code, CodeTools } from "./Code.tsx";
+import { open, type Part, toggle } from "./drawer.ts";
+import { Events, EventTools, Glance } from "./Events.tsx";
+import { t } from "./language.ts";
+
+export function Drawer() {
+  const part = open.value;
+  return (
+    <section class="drawer" aria-label={t("drawer.label")}>
+      <div class="drawer-head">
+        <Tab part="events" />
+        <Tab part="code" />
+        {part === undefined ? <Glance /> : null}
+        {part === "events" ? <EventTools /> : null}
+        {part === "code" ? <CodeTools /> : null}
+      </div>
+      {part === "events" ? <Events /> : null}
+      {part === "code" ? <Code /> : null}
+    </section>
+  );
+}
+
+function Tab({ part }: { part: Part }) {
+  return (
+    <button
+      type="button"
+      class="tab"
+      aria-expanded={open.value === part}
+      onClick={() => toggle(part)}
+    >
+      {t(`drawer.${part}`)}
+    </button>
+  );
+}

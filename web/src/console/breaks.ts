@@ -1,0 +1,76 @@
+/** Breaking this page's own connection, where the server allows it. */
+
+import { computed, signal } from "@preact/signals";
+import type { Traffic } from "../core/api.ts";
+import { countBreak } from "./measures.ts";
+import { type Answer, post, type Refusal } from "./server.ts";
+
+export const PROFILES = ["none", "good", "lossy", "very_bad", "3g"] as const;
+export type Profile = (typeof PROFILES)[number];
+
+export type Break =
+  | { readonly action: "cut" }
+  | { readonly action: "freeze"; readonly seconds: number }
+  | { readonly action: "network"; readonly profile: Profile };
+
+interface Impairment {
+  readonly impairment: { readonly action: string; readonly profile: Profile };
+}
+
+/** What the latest welcome said: a page may break the connection that it holds the token of. */
+const session = signal<{ readonly id: string; readonly token: string } | undefined>(undefined);
+/** Undefined until the server was asked. */
+const allowed = signal<boolean | undefined>(undefined);
+/** The network that the connection has been given. */
+export const profile = signal<Profile>("none");
+export const refusal = signal<Refusal | undefined>(undefined);
+
+export const standing = computed<"unknown" | "disabled" | "ready">(() => {
+  if (allowed.value === false) return "disabled";
+  return session.value && allowed.value ? "ready" : "unknown";
+});
+
+/** Learn the session's name and token from `traffic`; a new connection is whole. */
+export function observe(traffic: Traffic): void {
+  const message = traffic.message;
+  if (message?.type !== "welcome") return;
+  session.value = { id: message.session_id, token: message.resume_token };
+  profile.value = "none";
+  if (allowed.value === undefined) void ask({ action: "network", profile: "none" });
+}
+
+/** The connection is gone: there is nothing to break until the next welcome. */
+export function disconnected(): void {
+  session.value = undefined;
+}
+
+/** Break the connection so. */
+export async function breakIt(how: Break): Promise<void> {
+  const answer = await ask(how);
+  if ("failure" in answer) return;
+  if (how.action === "network") profile.value = answer.value.impairment.profile;
+  if (how.action !== "network" || how.profile !== "none") countBreak();
+}
+
+/** Refusals that no other attempt changes; `unknown` is a server without this address. */
+const DISABLED = ["forbidden", "unknown"];
+/** Sockets of a browser may lead to another process than the stream's, so a few are tried. */
+const ATTEMPTS = 4;
+
+async function ask(how: Break): Promise<Answer<Impairment>> {
+  let answer: Answer<Impairment> = { failure: { code: "unknown_session", message: "" } };
+  for (let attempt = 0; attempt < ATTEMPTS && isElsewhere(answer); attempt += 1) {
+    if (!session.value) break;
+    const { id, token } = session.value;
+    const path = `v1/sessions/${encodeURIComponent(id)}/impairment`;
+    answer = await post<Impairment>(path, { token, ...how });
+  }
+  if ("value" in answer) allowed.value = true;
+  else if (DISABLED.includes(answer.failure.code)) allowed.value = false;
+  refusal.value = "failure" in answer && allowed.value ? answer.failure : undefined;
+  return answer;
+}
+
+function isElsewhere(answer: Answer<Impairment>): boolean {
+  return "failure" in answer && answer.failure.code === "unknown_session";
+}

@@ -1,0 +1,55 @@
+/** Engines and voices of this server, as `/v1/engines` tells them. */
+
+import { computed, signal } from "@preact/signals";
+import type { Engine } from "../core/api.ts";
+import { settings } from "./address.ts";
+import { client } from "./connection.ts";
+import { language } from "./language.ts";
+import { answered } from "./server.ts";
+import { en } from "./words.en.ts";
+import { zh } from "./words.zh.ts";
+
+/** Undefined until the server has answered. */
+export const engines = signal<readonly Engine[] | undefined>(undefined);
+
+/** Ask the server for its engines, again while some load. */
+export async function loadCatalog(): Promise<void> {
+  const answer = await answered(() => client.engines());
+  if ("value" in answer) engines.value = answer.value;
+  const loading = engines.value?.some((engine) => engine.state === "loading") ?? true;
+  if (loading || "failure" in answer) setTimeout(loadCatalog, 2000);
+}
+
+/** Engines of `kind` that can be used now. */
+export function usable(
+  kind: Engine["kind"],
+  all: readonly Engine[] = engines.value ?? [],
+): Engine[] {
+  return all.filter((engine) => engine.kind === kind && engine.state === "ready");
+}
+
+/** Languages of `engines`, each once. */
+export function languagesOf(all: readonly Engine[]): string[] {
+  return [...new Set(all.flatMap((engine) => engine.languages))].sort();
+}
+
+/** Whether one of `all` speaks `primary`, such as `zh`; Mandarin is also tagged `cmn`. */
+export function speaks(all: readonly Engine[], primary: string): boolean {
+  const tags = primary === "zh" ? ["zh", "cmn"] : [primary];
+  return languagesOf(all).some((tag) => tags.includes(tag.toLowerCase().split("-")[0] ?? ""));
+}
+
+/** Whether the sentence in the box is English because nothing here speaks the page's language. */
+export const isForeign = computed(
+  () =>
+    language.value === "zh" &&
+    settings.value.text === undefined &&
+    engines.value !== undefined &&
+    !speaks(usable("synthesize"), "zh"),
+);
+
+/** What is spoken: the user's text, or the sentence that is in the box at first. */
+export const text = computed(() => {
+  if (settings.value.text !== undefined) return settings.value.text;
+  return (language.value === "zh" && !isForeign.value ? zh : en)["speak.sentence"];
+});

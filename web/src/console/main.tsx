@@ -1,0 +1,36 @@
+/** Start the page. */
+
+import { render } from "preact";
+import { App } from "./App.tsx";
+import { startAddress } from "./address.ts";
+import { loadCatalog } from "./catalog.ts";
+import { client } from "./connection.ts";
+import { startDrawer } from "./drawer.ts";
+import { keysShown } from "./Keys.tsx";
+import { startKeyboard } from "./keyboard.ts";
+import { startLanguage } from "./language.ts";
+import * as listening from "./listening.ts";
+import * as speaking from "./speaking.ts";
+import { startTheme } from "./theme.ts";
+import "./style/tokens.css";
+import "./style/frame.css";
+import "./style/controls.css";
+import "./style/sound.css";
+import "./style/numbers.css";
+import "./style/drawer.css";
+import "./style/operations.css";
+
+startAddress();
+startLanguage();
+startTheme();
+startDrawer();
+startKeyboard(() => {
+  keysShown.value = true;
+});
+speaking.followLink();
+listening.followLink();
+void loadCatalog();
+client.connect();
+
+const place = document.getElementById("app");
+if (place) render(<App />, place);
