@@ -115,11 +115,11 @@ async def test_who_stops_impairing_has_nothing_in_its_way(shared: Site) -> None:
     async with shared.peer() as peer:
         await peer.start("echo")
         (connection,) = shared.server._gateway.connections  # noqa: SLF001  (the test made it)
-        whole = connection.socket.transport  # type: ignore[attr-defined]  (a port; this is uvicorn's)
+        whole = connection.socket.transport  # type: ignore[attr-defined]  # uvicorn's
         await impair(shared, peer, action="freeze", seconds=0.05)
-        assert isinstance(connection.socket.transport, Impaired)  # type: ignore[attr-defined]  (a port; this is uvicorn's)
+        assert isinstance(connection.socket.transport, Impaired)  # type: ignore[attr-defined]  # uvicorn's
         await echoed(peer, 3)
-        await eventually(lambda: connection.socket.transport is whole)  # type: ignore[attr-defined]  (a port; this is uvicorn's)
+        await eventually(lambda: connection.socket.transport is whole)  # type: ignore[attr-defined]  # uvicorn's
         await echoed(peer, 3)
         await peer.say("stop", stream=1)
 
@@ -129,7 +129,7 @@ async def test_a_frozen_client_that_goes_on_sending_is_held_back() -> None:
         await peer.start("echo")
         await impair(site, peer, action="freeze", seconds=2.0)
         (connection,) = site.server._gateway.connections  # noqa: SLF001  (the test made it)
-        impaired = connection.socket.transport  # type: ignore[attr-defined]  (a port; this is uvicorn's)
+        impaired = connection.socket.transport  # type: ignore[attr-defined]  # uvicorn's
         flood = asyncio.create_task(peer.send(*[FRAME * 16] * 400))
         await asyncio.sleep(0.5)
         assert impaired.under_way[0] < 400_000  # what one read of the loop brings on top

@@ -39,7 +39,7 @@ def is_aside(accepted: Accepted) -> bool:
 async def test_a_frozen_connection_is_silent_both_ways_and_then_gives_everything() -> None:
     accepted, line = await impaired()
     line.freeze(3.0)
-    accepted.transport.protocol.data_received(frame(b"up"))  # type: ignore[attr-defined]  (a port; this is uvicorn's)
+    accepted.transport.protocol.data_received(frame(b"up"))  # type: ignore[attr-defined]  # uvicorn's
     accepted.socket.write(["down", "and more"])
     await asyncio.sleep(2.9)
     assert (told(accepted), accepted.transport.take()) == ([], b"")
