@@ -19,18 +19,39 @@ from legato.bench.page import NoMarkers, table_of, with_table
 from legato.bench.report import HEADINGS, cells
 from legato.bench.row import Row
 from legato.bench.runner import run_all
+from legato.cli.bench_engines import (
+    CONCURRENCY,
+    Concurrency,
+    EngineNames,
+    Form,
+    measure_engines,
+)
 from legato.cli.exits import ERR, Exit, PlainConsole
 from legato.cli.extras import need
 from legato.cli.loop import run
+from legato.cli.options import ConfigFile
 from legato.cli.pipes import emit, show
 
 PIPECAT = Path(".bench-venv/bin/python")
 """Where `make bench` puts it, seen from the checkout."""
 
+ENGINES = "engines"
+"""What measures engines alone; its table is one of its own."""
+
 WIDTH = 110
 """Columns of a table that goes to a file or a pipe."""
 
 STYLES = {"ok": "green", "not reached": "bold red", "not measured": "yellow", "": "dim"}
+
+
+Pipecat = Annotated[
+    Path | None,
+    typer.Option(help=f"Python that has pipecat [default: {PIPECAT}, if it is there]."),
+]
+Page = Annotated[
+    Path | None,
+    typer.Option(help="Write the table of all rows into this page, between its markers."),
+]
 
 
 def bench(
@@ -46,19 +67,26 @@ def bench(
     quick: Annotated[
         bool, typer.Option("--quick", help="Few repetitions: shows that it works, no more.")
     ] = False,
-    pipecat: Annotated[
-        Path | None,
-        typer.Option(help=f"Python that has pipecat [default: {PIPECAT}, if it is there]."),
-    ] = None,
-    docs: Annotated[
-        Path | None,
-        typer.Option(help="Write the table of all rows into this page, between its markers."),
-    ] = None,
+    pipecat: Pipecat = None,
+    docs: Page = None,
+    engine: EngineNames = None,
+    concurrency: Concurrency = CONCURRENCY,
+    config: ConfigFile = None,
 ) -> None:
-    """Measure this installation and hold it against the bounds of the design."""
+    """Measure this installation and hold it against the bounds of the design.
+
+    `legato bench engines` measures the engines alone instead: how long each makes its users wait
+    with so many of them at once.
+    """
+    if _is_of_engines(names or [], engine, alone=pipecat is None and not strict):
+        if docs is not None:
+            _check_page(docs, partial=quick)
+        form = Form(as_json=as_json, as_list=as_list, docs=docs)
+        measure_engines(engine, concurrency, config, form=form, quick=quick)
+        return
     benchmarks = _chosen(names or [])
     if as_list:
-        _list(benchmarks)
+        _list(benchmarks, whole=not names)
         return
     if docs is not None:
         _check_page(docs, partial=bool(names) or quick)
@@ -67,8 +95,18 @@ def bench(
     _print(rows, as_json=as_json)
     if docs is not None:
         docs.write_text(with_table(docs.read_text("utf-8"), _table(rows)), "utf-8")
-    if strict and any(row.bound is not None and not row.ok for row in rows):
-        raise typer.Exit(Exit.FAILED)
+    if strict:
+        _judge(rows)
+
+
+def _is_of_engines(names: Sequence[str], engine: Sequence[str] | None, *, alone: bool) -> bool:
+    if ENGINES not in names:
+        if engine:
+            _refuse("--engine is an option of `legato bench engines`")
+        return False
+    if len(names) > 1 or not alone:
+        _refuse("engines is measured alone, and has no --pipecat and no --strict")
+    return True
 
 
 def _chosen(names: Sequence[str]) -> list[Benchmark]:
@@ -81,12 +119,19 @@ def _chosen(names: Sequence[str]) -> list[Benchmark]:
         _refuse(str(error), error)
 
 
-def _list(benchmarks: Sequence[Benchmark]) -> None:
+def _judge(rows: Sequence[Row]) -> None:
+    if any(row.bound is not None and not row.ok for row in rows):
+        raise typer.Exit(Exit.FAILED)
+
+
+def _list(benchmarks: Sequence[Benchmark], *, whole: bool) -> None:
     for benchmark in benchmarks:
         emit(f"{benchmark.name}: {benchmark.about}")
         for figure in benchmark.figures:
             bound = "" if figure.bound is None else f" at most {figure.bound:g} {figure.unit}"
             emit(f"  {figure.name}{bound}")
+    if whole:
+        emit(f"{ENGINES}: What each engine costs here; named alone, its table is its own.")
 
 
 def _check_page(page: Path, *, partial: bool) -> None:

@@ -70,12 +70,10 @@ BY_CODE: Final[Mapping[str, Exit]] = MappingProxyType(
         "cannot_listen": Exit.CANNOT_LISTEN,
         "cannot_write": Exit.BAD_INPUT,
         "device_unavailable": Exit.NOT_INSTALLED,
-        "hub_broken": Exit.FAILED,
         "hub_refused": Exit.DENIED,
         "hub_unreachable": Exit.UNREACHABLE,
         "missing_extra": Exit.NOT_INSTALLED,
         "model_busy": Exit.BUSY,
-        "no_space": Exit.FAILED,
         "port_in_use": Exit.CANNOT_LISTEN,
         "unknown_model": Exit.BAD_INPUT,
     }
