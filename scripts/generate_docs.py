@@ -326,6 +326,8 @@ def toml(value: object) -> str:
     """A default in TOML, on one line; what has none is left to be filled in."""
     if value is None:
         return "..."
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key} = {toml(said)}' for key, said in value.items())}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(toml, value))}]"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

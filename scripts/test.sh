@@ -5,7 +5,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 pytest=(.venv/bin/python -m pytest --cov --cov-report=)
-alone=(tests/faults tests/integration)
+alone=(tests/browser tests/faults tests/integration)
 together=()
 for folder in tests/*/; do
     folder=${folder%/}

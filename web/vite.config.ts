@@ -7,7 +7,20 @@ export default defineConfig({
     outDir: "../src/legato/console/static",
     emptyOutDir: true,
     target: "es2022",
-    modulePreload: { polyfill: false },
+    modulePreload: false,
+    // One file for all that is loaded at first: what is cut into pieces compresses worse.
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            {
+              name: "index",
+              test: /^(?!.*(\/Operations\.tsx|\/cluster\.ts|\/Code\.tsx|\/code\.ts|\/words\.))/,
+            },
+          ],
+        },
+      },
+    },
     assetsInlineLimit: 0,
   },
   server: { proxy: { "/v1": { target: "http://127.0.0.1:8440", ws: true } } },

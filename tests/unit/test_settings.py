@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from legato.engines.models.config import ModelsConfig
 from legato.settings import (
     ENV_PREFIX,
     FILE_NAME,
@@ -13,6 +14,7 @@ from legato.settings import (
     Loaded,
     Settings,
     load,
+    models_folder,
     sections,
 )
 from legato.worker.config import DEFAULT_ENGINES, EngineSpec
@@ -342,3 +344,26 @@ def test_the_usual_jitter_gives_way_to_what_it_varies() -> None:
     write("[worker]\nrecycle_after = 100\nrestart_after = 50\n")
 
     assert load().settings.worker.recycle_after == 100
+
+
+def test_models_are_in_the_user_s_data_folder_unless_it_is_said(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(place))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    at_home = place / ".local" / "share" / "legato" / "models"
+    assert models_folder(ModelsConfig()) == at_home
+    monkeypatch.setenv("XDG_DATA_HOME", "not/absolute")
+    assert models_folder(ModelsConfig()) == at_home
+    monkeypatch.setenv("XDG_DATA_HOME", str(place / "data"))
+    assert models_folder(ModelsConfig()) == place / "data" / "legato" / "models"
+    assert models_folder(ModelsConfig(folder="~/m")) == place / "m"
+
+
+def test_the_tokens_of_hubs_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEGATO_MODELS__HUGGINGFACE_KEY", "hf_x")
+    monkeypatch.setenv("LEGATO_MODELS__MODELSCOPE_KEY", "ms_x")
+    loaded = load()
+    shown = {one.name: one.value for one in loaded.in_force}
+    assert shown["models.huggingface_key"] == shown["models.modelscope_key"] == MASK
+    assert loaded.settings.models.huggingface_key == "hf_x"

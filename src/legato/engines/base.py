@@ -42,6 +42,9 @@ class EngineInfo:
         forkable: Whether a process that has loaded it may be forked to make further ones, which
             then share its weights: `load` leaves no thread, no connection and no device open.
         licence: SPDX expression of engine and weights.
+        written_out: Primary language tags, of "en" and "zh", in which the worker writes out
+            numbers, dates, signs and addresses as words before it; empty: it is given text as it
+            came.
     """
 
     name: str
@@ -56,6 +59,7 @@ class EngineInfo:
     inline: bool = False
     forkable: bool = False
     licence: str = ""
+    written_out: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

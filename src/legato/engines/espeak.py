@@ -125,6 +125,7 @@ class Espeak:
             slots=32,
             deterministic=False,  # its noise and flutter go on from what was spoken before
             licence="GPL-3.0-or-later",
+            written_out=frozenset({"en", "zh"}),
         )
         self._library: _Library | None = None
 

@@ -81,6 +81,7 @@ class Hibari:
             deterministic=True,
             forkable=True,
             licence="Apache-2.0",
+            written_out=frozenset({"en"}),
         )
         self._turns = Turns(parallel)
         self._loading = threading.Lock()

@@ -82,7 +82,20 @@ class Impairments:
 
     def routes(self) -> tuple[Route, ...]:
         """Return what is answered."""
-        return (Route(IMPAIRMENT_PATH, self._impair, methods=["POST"]),)
+        return (
+            Route(IMPAIRMENT_PATH, self._tell, methods=["GET"]),
+            Route(IMPAIRMENT_PATH, self._impair, methods=["POST"]),
+        )
+
+    async def _tell(self, request: Request) -> Response:
+        """Tell whether impairments may be asked for; it is the same for every session."""
+        try:
+            self._check_allowed(request)
+        except Forbidden as error:
+            told = {"allowed": False, "reason": error.message}
+        else:
+            told = {"allowed": True}
+        return JSONResponse({"impairment": told}, headers={"cache-control": "no-store"})
 
     async def _impair(self, request: Request) -> Response:
         self._check_allowed(request)

@@ -94,7 +94,8 @@ class StreamStart(StreamMessage, kw_only=True):
         speed: Speaking rate, 0.5 to 2.0.
         endpointing: When a recognizer ends segments by itself.
         hotwords: Words to favour.
-        options: Engine-specific.
+        options: Engine-specific, but for `markup`, `reading`, `strip` and `lexicon`, which say how
+            the text of a synthesis is read.
         continues: Where to go on, after `epoch_changed` or a server that knows nothing any more.
     """
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from legato.engines.base import EngineKind
+from legato.speech.lexicon import Lexicon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +75,8 @@ class WorkerConfig:
         announce_every: Seconds between renewals of the engines' records.
         record_ttl: Seconds that a record outlives its last renewal.
         max_text_chars: Characters of one utterance.
+        lexicon: What to say for words that voices say wrongly; a stream's `options.lexicon` adds
+            to it and overrides it.
         recycle_after: Calls after which an engine's process is replaced by a fresh one, which is
             loaded first; no call is cut short. Engines in the worker's own process go on.
         recycle_jitter: By how many more or less each process has, and each worker.
@@ -101,6 +104,15 @@ class WorkerConfig:
     announce_every: float = 2.0
     record_ttl: float = 6.0
     max_text_chars: int = 20_000
+    lexicon: Mapping[str, str] = field(default_factory=dict, hash=False)
     recycle_after: int = 10_000
     recycle_jitter: int = 500
     restart_after: int | None = None
+
+    def __post_init__(self) -> None:
+        """See that the lexicon can be used.
+
+        Raises:
+            ValueError: If it cannot; says which entry and why.
+        """
+        Lexicon(self.lexicon)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Final
 
 from legato.audio import AudioFormat
 from legato.bus.base import Item, Job, Logs
 from legato.errors import TextTooLong, UnexpectedMessage, UnsupportedText
-from legato.flow.sentences import Segment, Segmenter
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import Cancel, Finalize, Flush, StreamEnd, Text
 from legato.speech import SynthesisRequest
-from legato.speech.scripts import is_speakable
+from legato.speech.ssml import FASTEST, SLOWEST
 from legato.telemetry.metrics import FIRST_AUDIO
 from legato.worker.config import WorkerConfig
 from legato.worker.downlog import DownLog
@@ -24,6 +23,7 @@ from legato.worker.interruption import Interruptible
 from legato.worker.ledger import Ledger
 from legato.worker.pace import Pace
 from legato.worker.routing import Passage, Router
+from legato.worker.script import KEYS, Line, Script, text_options, written_out
 from legato.worker.takeover import GivenBack, Standing
 
 MARK_SECONDS: Final = 0.5
@@ -82,7 +82,8 @@ class Synthesis:
         self._skip_bytes = self._ledger.spoken_samples * self._audio.sample_bytes
         # What a client of the next epoch holds may end in any segment of its utterance.
         self._skips_on = job.start.continues is not None and self._ledger.spoken_chars == 0
-        self._segmenter = Segmenter()
+        self._text = text_options(job.start, config.lexicon)
+        self._script = Script(self._text, job.start.language)
         self._made_sample = standing.sample - self._ledger.spoken_samples
         self._held = bytearray()
         self._began: float | None = None
@@ -163,12 +164,13 @@ class Synthesis:
                 )
             )
         else:
-            await self._say(self._segmenter.feed(text))
+            await self._say(self._script.feed(text))
 
     async def _flush(self, seq: int) -> None:
         self._ledger.pass_over(seq)
-        if self._ledger.is_open and not self._is_silenced():
-            await self._say(self._segmenter.flush())
+        # Of a text that is read as a whole nothing is made yet, whose end could be noted.
+        if self._ledger.is_open and not self._is_silenced() and not self._script.whole:
+            await self._say(self._script.flush())
             self._ledger.bound(self._ledger.chars, self._made_sample)
         self._write()
 
@@ -183,7 +185,7 @@ class Synthesis:
     async def _finish_speaking(self) -> None:
         """Say what is left of the utterance, and write what was held back."""
         if not self._is_silenced():
-            await self._say(self._segmenter.flush())
+            await self._say(self._script.finish())
         if self._is_silenced():
             return
         if not self._said_something:
@@ -218,32 +220,29 @@ class Synthesis:
         self._write()
 
     def _begin_anew(self) -> None:
-        self._segmenter = Segmenter()
+        self._script = Script(self._text, self._job.start.language)
         self._made_sample = self._down.sample
         self._held.clear()
         self._skip_bytes = 0
         self._said_something = False
         self._began = None
 
-    async def _say(self, segments: Sequence[Segment]) -> None:
-        for segment in segments:
-            if self._is_cancelled():
-                return
-            speakable = is_speakable(segment.text)
-            self._said_something = self._said_something or speakable
-            if segment.end <= self._ledger.spoken_chars:
-                continue
-            try:
-                if speakable:
-                    await self._interruptible(self._speak(segment))
-            except UTTERANCE_FAULTS as error:
-                self._fail(error)
-                return
-            if self._is_cancelled():
-                return
-            self._end_skip()
-            self._ledger.bound(segment.end, self._made_sample)
-            self._write_audio()
+    async def _say(self, lines: Iterable[Line]) -> None:
+        """Say lines, unless the utterance is cancelled; it is not when this begins."""
+        try:
+            for line in lines:
+                self._said_something = self._said_something or line.speakable
+                if line.end <= self._ledger.spoken_chars:
+                    continue
+                if line.speakable or line.pause:
+                    await self._interruptible(self._speak(line))
+                if self._is_cancelled():
+                    return
+                self._end_skip()
+                self._ledger.bound(line.end, self._made_sample)
+                self._write_audio()
+        except UTTERANCE_FAULTS as error:
+            self._fail(error)
 
     def _end_skip(self) -> None:
         """A segment was made that is shorter than before: nothing of the next is left out."""
@@ -251,28 +250,31 @@ class Synthesis:
             self._made_sample += self._skip_bytes // self._audio.sample_bytes
             self._skip_bytes = 0
 
-    async def _speak(self, segment: Segment) -> None:
+    async def _speak(self, line: Line) -> None:
         made = self._made_sample
         while True:
             try:
-                await self._speak_once(segment)
+                if line.speakable:
+                    await self._speak_once(line)
+                for pcm in _silence(line.pause, self._audio):
+                    await self._sound(pcm)
                 return
             except _Untaken:
                 self._skip_bytes = (self._made_sample - made) * self._audio.sample_bytes
                 self._made_sample = made
                 await self._down.room()
 
-    async def _speak_once(self, segment: Segment) -> None:
-        for index, passage in enumerate(self._router.route(segment.text, self._job.engine)):
-            place = f"{self._ledger.utterance}/{segment.start}/{index}"
-            request = _request(self._job, self._audio, passage, place)
+    async def _speak_once(self, line: Line) -> None:
+        for index, passage in enumerate(self._router.route(line.text, self._job.engine)):
+            place = f"{self._ledger.utterance}/{line.start}/{index}"
+            request = _request(self._job, self._audio, passage, place=place, rate=line.rate)
             pool = passage.pool
             caller = self._pace.caller(under_way=self._down.sample > 0)
             call = await pool.open(request, caller=caller, queued=self._down.queued)
             self._has_slot = True
             self._pace.begin_call()
             try:
-                await call.feed(passage.text)
+                await call.feed(written_out(passage.text, line, pool.info, self._text.reading))
                 call.end()
                 async for output in call:
                     if isinstance(output, Sound):
@@ -350,13 +352,23 @@ class Synthesis:
             task.result()
 
 
-def _request(job: Job, audio: AudioFormat, passage: Passage, place: str) -> SynthesisRequest:
+def _request(
+    job: Job, audio: AudioFormat, passage: Passage, *, place: str, rate: float
+) -> SynthesisRequest:
     start = job.start
     return SynthesisRequest(
         format=audio,
         voice=start.voice if passage.chosen else None,
         language=start.language if passage.chosen else None,
-        speed=start.speed,
+        speed=min(max(start.speed * rate, SLOWEST), FASTEST),
         seed=zlib.crc32(f"{job.seed}/{place}".encode()),
-        options=start.options,
+        options={key: value for key, value in start.options.items() if key not in KEYS},
     )
+
+
+def _silence(seconds: float, audio: AudioFormat) -> Iterator[bytes]:
+    """Yield silence in pieces between which a mark may be written."""
+    samples = audio.samples(seconds)
+    step = audio.samples(MARK_SECONDS)
+    for start in range(0, samples, step):
+        yield bytes(min(step, samples - start) * audio.sample_bytes)

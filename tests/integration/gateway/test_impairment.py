@@ -182,8 +182,21 @@ async def test_a_foreign_page_may_not(shared: Site) -> None:
     assert code(answer) == (403, "forbidden")
 
 
-async def test_it_is_not_asked_with_get(shared: Site) -> None:
-    assert (await ask(shared, "s", b"", method="GET")).status == 405
+async def test_it_is_not_asked_with_put(shared: Site) -> None:
+    assert (await ask(shared, "s", b"", method="PUT")).status == 405
+
+
+async def allowed(site: Site, *headers: str) -> dict[str, Any]:
+    answer = await ask(site, "s", b"", *headers, method="GET")
+    assert (answer.status, answer.headers["cache-control"]) == (200, "no-store")
+    return dict(json.loads(answer.body)["impairment"])
+
+
+async def test_whether_it_may_be_asked_is_told_without_a_session(shared: Site) -> None:
+    assert await allowed(shared) == {"allowed": True}
+    told = await allowed(shared, "Origin: https://evil.example")
+    assert not told["allowed"]
+    assert "allowed_origins" in told["reason"]
 
 
 @pytest.mark.parametrize(
@@ -202,6 +215,9 @@ async def test_it_is_only_for_this_machine_unless_it_is_set(
         answer = await ask(site, "s", {"token": "t", "action": "cut"})
         assert answer.status == status
         assert status == 404 or b"gateway.impairments" in answer.body
+        told = await allowed(site)
+        assert told["allowed"] is (status == 404)
+        assert told["allowed"] or "gateway.impairments" in told["reason"]
 
 
 # with our own client

@@ -8,7 +8,7 @@ from legato.audio import AudioFormat
 from legato.bus.base import Direction
 from legato.engines.base import EngineKind
 from legato.engines.tone import tone
-from legato.errors import SessionExpired, UnexpectedMessage, UnknownVoice
+from legato.errors import MalformedMessage, SessionExpired, UnexpectedMessage, UnknownVoice
 from legato.flow.sentences import Segmenter
 from legato.protocol.messages import Continuation, Notice, StreamEnd
 from legato.speech import SynthesisRequest
@@ -507,3 +507,97 @@ async def test_another_worker_goes_on_in_the_next_epoch(frames: int, held: int) 
         await second
     assert stage.numbers() == list(range(len(stage.numbers())))
     assert stage.pcm() == spoken(SENTENCES)[2 * held :]
+
+
+# ── what is said of a text ──
+
+DOCUMENT = (
+    '<speak>One two. Three <break time="300ms"/><prosody rate="2">four</prosody> five.</speak>'
+)
+
+
+def document_pcm() -> bytes:
+    fast = b"".join(tone(char, AUDIO, 0.025) for char in "four")
+    silence = bytes(AUDIO.samples(0.3) * AUDIO.sample_bytes)
+    return spoken("One two. Three") + silence + fast + spoken("five.")
+
+
+async def test_ssml_is_spoken_at_the_end_of_its_utterance() -> None:
+    stage = await Stage.open("synthesize", options={"markup": "ssml"})
+
+    def say(stage: Stage) -> None:
+        stage.text(DOCUMENT[:30])
+        stage.flush()
+        stage.text(DOCUMENT[30:])
+        stage.finalize()
+        stage.text("<speak>Ten</speak>")
+        stage.end()
+
+    await work(stage, say)
+    assert stage.pcm(0) == document_pcm()
+    assert stage.pcm(1) == spoken("Ten")
+    assert [end.reason for end in stage.ends] == ["done", "done"]
+
+
+async def test_ssml_that_cannot_be_followed_ends_its_utterance_only() -> None:
+    stage = await Stage.open("synthesize", options={"markup": "ssml"})
+
+    def say(stage: Stage) -> None:
+        stage.text("<speak>One <audio/></speak>")
+        stage.finalize()
+        stage.text("<speak>Two</speak>")
+        stage.end()
+
+    await work(stage, say)
+    assert [end.reason for end in stage.ends] == ["failed", "done"]
+    assert stage.ends[0].code == "unsupported_text"
+    assert "<audio> is not supported" in (stage.ends[0].message or "")
+    assert stage.pcm() == spoken("Two")
+
+
+@pytest.mark.parametrize("log_bytes", [20_000, 24_000, 32_000, 40_000])
+async def test_another_worker_goes_on_in_ssml_sample_for_sample(log_bytes: int) -> None:
+    options = {"markup": "ssml"}
+    stage = await Stage.open("synthesize", bus=small_bus(log_bytes), options=options)
+    stage.text(DOCUMENT[:50], DOCUMENT[50:])
+    stage.end()
+    standing = await interrupted(stage, 1)
+    assert not standing.over
+    await stage.bus.logs.trim(stage.key, Direction.DOWN, upto=stage.last_mark_entry - 1)
+    async with Running(TONE) as pools:
+        task = asyncio.create_task(synthesis(stage, Router(pools), standing, fence=2).run())
+        await stage.drain()
+        await task
+    await stage.over()
+    assert stage.pcm() == document_pcm()
+
+
+async def test_options_of_the_text_change_what_is_said() -> None:
+    lexicon = {"Legato": "legahto"}
+    options = {"strip": True, "lexicon": lexicon, "reading": "always"}
+    stage = await Stage.open("synthesize", options=options)
+
+    def say(stage: Stage) -> None:
+        stage.text("**Legato** has 2 parts.")
+        stage.end()
+
+    await work(stage, say)
+    assert stage.pcm() == spoken("legahto has two parts.")
+
+
+async def test_without_options_an_engine_gets_what_was_written() -> None:
+    stage = await Stage.open("synthesize")
+
+    def say(stage: Stage) -> None:
+        stage.text("**Legato** has 2 parts.")
+        stage.end()
+
+    await work(stage, say)
+    assert stage.pcm() == spoken("**Legato** has 2 parts.")
+
+
+async def test_a_stream_with_an_option_of_another_value_is_refused() -> None:
+    stage = await Stage.open("synthesize", options={"markup": "html"})
+    async with Running(TONE) as pools:
+        with pytest.raises(MalformedMessage, match=r"options\.markup"):
+            synthesis(stage, Router(pools))

@@ -6,11 +6,13 @@ import { Breaks } from "./Breaks.tsx";
 import { Drawer } from "./Drawer.tsx";
 import { Header } from "./Header.tsx";
 import { Keys } from "./Keys.tsx";
+import { later } from "./Later.tsx";
 import { Listen } from "./Listen.tsx";
 import { t } from "./language.ts";
 import { Numbers } from "./Numbers.tsx";
-import { Operations } from "./Operations.tsx";
 import { Speak } from "./Speak.tsx";
+
+const Operations = later(async () => (await import("./Operations.tsx")).Operations);
 
 export function App() {
   const { page } = settings.value;

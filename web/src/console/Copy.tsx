@@ -13,8 +13,13 @@ export function Copy({ text, disabled = false }: { text: () => string; disabled?
     }, 2000);
   };
   return (
-    <button type="button" class="quiet" disabled={disabled} onClick={press}>
-      <span role="status">{copied.value ? t("code.copied") : t("code.copy")}</span>
-    </button>
+    <>
+      <button type="button" class="quiet" disabled={disabled} onClick={press}>
+        {copied.value ? t("code.copied") : t("code.copy")}
+      </button>
+      <span role="status" class="hidden">
+        {copied.value ? t("code.copied") : ""}
+      </span>
+    </>
   );
 }

@@ -1,9 +1,12 @@
 /** Events and code, open on demand. */
 
-import { Code, CodeTools } from "./Code.tsx";
 import { open, type Part, toggle } from "./drawer.ts";
 import { Events, EventTools, Glance } from "./Events.tsx";
+import { later } from "./Later.tsx";
 import { t } from "./language.ts";
+
+const Code = later(async () => (await import("./Code.tsx")).Code);
+const CodeTools = later(async () => (await import("./Code.tsx")).CodeTools);
 
 export function Drawer() {
   const part = open.value;

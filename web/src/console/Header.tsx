@@ -5,7 +5,7 @@ import { link } from "./connection.ts";
 import { duration } from "./figures.ts";
 import { Icon } from "./Icon.tsx";
 import { keysShown } from "./Keys.tsx";
-import { chosenLanguage, language, t } from "./language.ts";
+import { choose, isMissing, language, t } from "./language.ts";
 import { roundTrip } from "./measures.ts";
 import { type Page, writeSettings } from "./settings.ts";
 import { nextTheme, theme } from "./theme.ts";
@@ -31,6 +31,7 @@ export function Header() {
         ))}
       </nav>
       <div class="tools">
+        <span role="alert">{isMissing.value ? t("part.missing") : ""}</span>
         <Link />
         <button
           type="button"
@@ -68,10 +69,9 @@ function Link() {
 
 function LanguageSwitch() {
   const english = language.value === "en";
-  const press = () => {
+  const press = async () => {
     const lang = english ? "zh" : "en";
-    chosenLanguage.value = lang;
-    change({ lang });
+    if (await choose(lang)) change({ lang });
   };
   return (
     <button

@@ -17,9 +17,8 @@ import {
 } from "./cluster.ts";
 import { Figures } from "./Figure.tsx";
 import { bytes, count, duration, type Figure, spoken } from "./figures.ts";
-import { type Key, t } from "./language.ts";
+import { isKey, type Key, t } from "./language.ts";
 import { now } from "./measures.ts";
-import { en } from "./words.en.ts";
 
 export function Operations() {
   useEffect(watch, []);
@@ -141,7 +140,7 @@ function figure(value: number | null | undefined, format: (value: number) => Fig
 
 function stateOf(state: string): string {
   const key = `operations.state.${state}`;
-  return Object.hasOwn(en, key) ? t(key as Key) : state;
+  return isKey(key) ? t(key) : state;
 }
 
 const PROCESS: readonly Column<Process>[] = [

@@ -124,7 +124,7 @@ function Speed() {
   return (
     <label class="field">
       <span>
-        {t("speak.speed")} <output>{significant(speed)}×</output>
+        {t("speak.speed")} <span aria-hidden="true">{significant(speed)}×</span>
       </span>
       <input
         type="range"
@@ -148,7 +148,7 @@ function Typed() {
       {pace > 0 ? (
         <label class="field">
           <span>
-            {t("speak.pace")} <output>{pace}</output>
+            {t("speak.pace")} <span aria-hidden="true">{pace}</span>
           </span>
           <input
             type="range"

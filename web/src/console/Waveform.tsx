@@ -25,7 +25,7 @@ export function Waveform({ take, playhead, isMoving, label, low }: WaveformProps
     return animate(
       canvas.current,
       (surface) => drawWave(surface, take, playhead?.()),
-      isMoving ? 1 / (playhead ? 30 : 15) : undefined,
+      isMoving ? 1 / (playhead ? 20 : 10) : undefined,
     );
   }, [take, playhead, isMoving]);
   return (

@@ -1,7 +1,7 @@
 /** The settings that hold now, kept in step with the address bar. */
 
 import { signal } from "@preact/signals";
-import { chosenLanguage } from "./language.ts";
+import { choose, chosenLanguage } from "./language.ts";
 import {
   followAddress,
   type Page,
@@ -32,14 +32,23 @@ const WRITE_AFTER = 0.4;
 export function startAddress(): void {
   if (settings.value.lang) chosenLanguage.value = settings.value.lang;
   if (settings.value.theme) theme.value = settings.value.theme;
+  let known = location.hash;
   addEventListener("hashchange", () => {
+    known = location.hash;
     settings.value = followAddress(settings.value, location.hash);
+    const { lang, theme: look } = settings.value;
+    if (lang && lang !== chosenLanguage.value) void choose(lang);
+    if (look) theme.value = look;
   });
   let isDue = false;
   const write = () => {
     isDue = false;
+    // Another page was asked for, and the event that tells of it, and leads here again, is to come.
+    if (location.hash !== known) return;
     const fragment = writeSettings(settings.value);
-    if (location.hash !== fragment) history.replaceState(null, "", fragment);
+    if (known === fragment) return;
+    history.replaceState(null, "", fragment);
+    known = location.hash;
   };
   settings.subscribe(() => {
     if (!isDue) setTimeout(write, WRITE_AFTER * 1000);

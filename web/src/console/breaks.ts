@@ -3,7 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import type { Traffic } from "../core/api.ts";
 import { countBreak } from "./measures.ts";
-import { type Answer, post, type Refusal } from "./server.ts";
+import { type Answer, ask, type Refusal } from "./server.ts";
 
 export const PROFILES = ["none", "good", "lossy", "very_bad", "3g"] as const;
 export type Profile = (typeof PROFILES)[number];
@@ -15,6 +15,10 @@ export type Break =
 
 interface Impairment {
   readonly impairment: { readonly action: string; readonly profile: Profile };
+}
+
+interface Permission {
+  readonly impairment: { readonly allowed: boolean };
 }
 
 /** What the latest welcome said: a page may break the connection that it holds the token of. */
@@ -36,7 +40,19 @@ export function observe(traffic: Traffic): void {
   if (message?.type !== "welcome") return;
   session.value = { id: message.session_id, token: message.resume_token };
   profile.value = "none";
-  if (allowed.value === undefined) void ask({ action: "network", profile: "none" });
+  void learn();
+}
+
+/** Ask at each welcome: a page may outlive its server, and the next one may have other settings. */
+async function learn(): Promise<void> {
+  const answer = await ask<Permission>(path());
+  if ("value" in answer) allowed.value = answer.value.impairment.allowed;
+  // A server without this address.
+  else if (answer.failure.code === "unknown") allowed.value = false;
+}
+
+function path(): string {
+  return `v1/sessions/${encodeURIComponent(session.value?.id ?? "")}/impairment`;
 }
 
 /** The connection is gone: there is nothing to break until the next welcome. */
@@ -46,28 +62,23 @@ export function disconnected(): void {
 
 /** Break the connection so. */
 export async function breakIt(how: Break): Promise<void> {
-  const answer = await ask(how);
+  const answer = await order(how);
+  refusal.value = "failure" in answer ? answer.failure : undefined;
   if ("failure" in answer) return;
   if (how.action === "network") profile.value = answer.value.impairment.profile;
   if (how.action !== "network" || how.profile !== "none") countBreak();
 }
 
-/** Refusals that no other attempt changes; `unknown` is a server without this address. */
-const DISABLED = ["forbidden", "unknown"];
 /** Sockets of a browser may lead to another process than the stream's, so a few are tried. */
 const ATTEMPTS = 4;
 
-async function ask(how: Break): Promise<Answer<Impairment>> {
+async function order(how: Break): Promise<Answer<Impairment>> {
   let answer: Answer<Impairment> = { failure: { code: "unknown_session", message: "" } };
   for (let attempt = 0; attempt < ATTEMPTS && isElsewhere(answer); attempt += 1) {
     if (!session.value) break;
-    const { id, token } = session.value;
-    const path = `v1/sessions/${encodeURIComponent(id)}/impairment`;
-    answer = await post<Impairment>(path, { token, ...how });
+    const { token } = session.value;
+    answer = await ask<Impairment>(path(), { token, ...how });
   }
-  if ("value" in answer) allowed.value = true;
-  else if (DISABLED.includes(answer.failure.code)) allowed.value = false;
-  refusal.value = "failure" in answer && allowed.value ? answer.failure : undefined;
   return answer;
 }
 

@@ -1,5 +1,6 @@
 /** A canvas in device pixels, and a clock that draws on it. */
 
+import { every as ticking } from "./clock.ts";
 import { shade } from "./theme.ts";
 
 /** What a drawing works with; sizes in device pixels. */
@@ -40,8 +41,8 @@ export function fill(
 }
 
 /**
- * Draw now, on every change of size and theme, and every `every` seconds if it is moving. By a timer,
- * as each animation frame asked for costs the page a picture of its own.
+ * Draw now, on every change of size and theme, and every `every` seconds if it is moving. By the
+ * page's clock, as each animation frame asked for costs the page a picture of its own.
  *
  * @returns What ends it.
  */
@@ -64,10 +65,10 @@ export function animate(
   sizes.observe(canvas);
   const stopThemes = shade.subscribe(() => queueMicrotask(paint));
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const timer = every && setInterval(paint, (calm ? Math.max(CALM, every) : every) * 1000);
+  const still = every && ticking(calm ? Math.max(CALM, every) : every, paint);
   document.addEventListener("visibilitychange", paint);
   return () => {
-    clearInterval(timer);
+    if (still) still();
     sizes.disconnect();
     stopThemes();
     document.removeEventListener("visibilitychange", paint);

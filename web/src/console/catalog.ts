@@ -4,10 +4,8 @@ import { computed, signal } from "@preact/signals";
 import type { Engine } from "../core/api.ts";
 import { settings } from "./address.ts";
 import { client } from "./connection.ts";
-import { language } from "./language.ts";
+import { type Language, language } from "./language.ts";
 import { answered } from "./server.ts";
-import { en } from "./words.en.ts";
-import { zh } from "./words.zh.ts";
 
 /** Undefined until the server has answered. */
 export const engines = signal<readonly Engine[] | undefined>(undefined);
@@ -48,8 +46,14 @@ export const isForeign = computed(
     !speaks(usable("synthesize"), "zh"),
 );
 
+/** What is in the box at first; both are here, as a page in Chinese may have to speak English. */
+const SENTENCES: Readonly<Record<Language, string>> = {
+  en: "The harbour was quiet that morning, and only a few gulls were awake.",
+  zh: "清晨的港口很安静，只有几只海鸥醒着。",
+};
+
 /** What is spoken: the user's text, or the sentence that is in the box at first. */
 export const text = computed(() => {
   if (settings.value.text !== undefined) return settings.value.text;
-  return (language.value === "zh" && !isForeign.value ? zh : en)["speak.sentence"];
+  return SENTENCES[isForeign.value ? "en" : language.value];
 });

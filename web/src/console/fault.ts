@@ -3,8 +3,7 @@
 import type { Failure } from "../core/api.ts";
 import { LegatoError } from "../core/failure.ts";
 import { SoundError } from "../core/sound/index.ts";
-import type { Key } from "./language.ts";
-import { en } from "./words.en.ts";
+import { isKey, type Key } from "./language.ts";
 
 export interface Fault {
   readonly key: Key;
@@ -14,10 +13,6 @@ export interface Fault {
   readonly detail?: string;
   /** Seconds after which another attempt makes sense. */
   readonly retryAfter?: number | undefined;
-}
-
-function isKey(name: string): name is Key {
-  return Object.hasOwn(en, name);
 }
 
 /** The fault for what a stream told. */

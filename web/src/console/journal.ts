@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import type { Traffic } from "../core/api.ts";
+import { next } from "./clock.ts";
 import { EMPTY, type Log, record } from "./events.ts";
 import { bytesDown, bytesUp } from "./measures.ts";
 
@@ -12,14 +13,14 @@ export const shown = signal<Log>(EMPTY);
 let log: Log = EMPTY;
 let up = 0;
 let down = 0;
-let due: ReturnType<typeof setTimeout> | undefined;
+let due: (() => void) | undefined;
 
 /** Put `traffic` into the log and the byte counts. */
 export function note(traffic: Traffic): void {
   log = record(log, traffic);
   if (traffic.direction === "up") up += traffic.sizeBytes;
   else down += traffic.sizeBytes;
-  due ??= setTimeout(show, SHOW_EVERY * 1000);
+  due ??= next(SHOW_EVERY, show);
 }
 
 /** Forget all rows; the byte counts go on. */
@@ -29,7 +30,7 @@ export function clearLog(): void {
 }
 
 function show(): void {
-  clearTimeout(due);
+  due?.();
   due = undefined;
   shown.value = log;
   bytesUp.value = up;

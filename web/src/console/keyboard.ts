@@ -10,6 +10,7 @@ import * as speaking from "./speaking.ts";
 /** What the page does on a key. */
 export type Act =
   | "stop"
+  | "say"
   | "talk"
   | "speak"
   | "listen"
@@ -21,6 +22,7 @@ export type Act =
 
 const KEYS: Readonly<Record<string, Act>> = {
   Escape: "stop",
+  Enter: "say",
   " ": "talk",
   "1": "speak",
   "2": "listen",
@@ -39,6 +41,8 @@ export interface Press {
   readonly typing: boolean;
   /** Whether the focus is on something that Space presses. */
   readonly pressable: boolean;
+  /** Whether the focus is on nothing in particular. */
+  readonly bare: boolean;
 }
 
 /** What `press` does, undefined if it belongs to the browser. */
@@ -47,6 +51,7 @@ export function actOf(press: Press): Act | undefined {
   if (press.key === "Escape") return "stop";
   if (press.typing) return undefined;
   if (press.key === " " && press.pressable) return undefined;
+  if (press.key === "Enter" && !press.bare) return undefined;
   return KEYS[press.key];
 }
 
@@ -63,6 +68,7 @@ function pressOf(event: KeyboardEvent): Press {
     modified: event.ctrlKey || event.metaKey || event.altKey || event.isComposing,
     typing: target.closest(TYPED) !== null,
     pressable: target.closest(PRESSED) !== null && target.closest(TALK) === null,
+    bare: target === document.body,
   };
 }
 
@@ -75,6 +81,10 @@ function act(what: Act, help: () => void): boolean {
       speaking.stop();
       listening.stop();
       return false;
+    case "say":
+      if (settings.value.page !== "speak") return false;
+      void speaking.speak();
+      return true;
     case "talk":
       return talk();
     case "events":

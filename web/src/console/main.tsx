@@ -21,7 +21,6 @@ import "./style/drawer.css";
 import "./style/operations.css";
 
 startAddress();
-startLanguage();
 startTheme();
 startDrawer();
 startKeyboard(() => {
@@ -33,4 +32,13 @@ void loadCatalog();
 client.connect();
 
 const place = document.getElementById("app");
-if (place) render(<App />, place);
+if (place) {
+  await startLanguage().then(
+    () => render(<App />, place),
+    (error: unknown) => {
+      // Its words are what is missing, so it says so in both languages.
+      place.textContent = "The page did not load whole. Reload it. 页面没有加载完整，请刷新。";
+      throw error;
+    },
+  );
+}

@@ -14,7 +14,8 @@ export type Phase =
   | "cut"
   | "refused"
   | "stopped"
-  | "done";
+  | "done"
+  | "silent";
 
 export type Happening =
   | "start"
@@ -29,6 +30,7 @@ export type Happening =
   | "cut"
   | "resumed"
   | "end"
+  | "nothing"
   | "failed"
   | "stop";
 
@@ -47,7 +49,7 @@ type Next = Phase | "back";
 type Table = Readonly<Record<Phase, { readonly [happening in Happening]?: Next }>>;
 
 const disturbances = { recovering: "recovering", degraded: "degraded", cut: "cut" } as const;
-const endings = { failed: "refused", stop: "stopped", end: "done" } as const;
+const endings = { failed: "refused", stop: "stopped", end: "done", nothing: "silent" } as const;
 const healed = { restored: "back", resumed: "back", ...endings } as const;
 const undone = { ...disturbances, ...healed } as const;
 
@@ -64,6 +66,7 @@ const SPEAK: Table = {
   refused: { start: "thinking" },
   stopped: { start: "thinking" },
   done: { start: "thinking" },
+  silent: { start: "thinking" },
 };
 
 const LISTEN: Table = {
@@ -79,6 +82,7 @@ const LISTEN: Table = {
   refused: { start: "opening" },
   stopped: { start: "opening" },
   done: { start: "opening" },
+  silent: { start: "opening" },
 };
 
 export const TABLES = { speak: SPEAK, listen: LISTEN } as const;
@@ -114,7 +118,7 @@ export function next(task: Task, state: State, happening: Happening, position?: 
   return position === undefined ? { phase: to } : { phase: to, position };
 }
 
-const SHARED = ["queued", "recovering", "degraded", "cut", "refused", "stopped"] as const;
+const SHARED = ["queued", "recovering", "degraded", "cut", "refused", "stopped", "silent"] as const;
 type Shared = (typeof SHARED)[number];
 const SPEAKING: Readonly<Record<Exclude<Phase, Shared>, Key>> = {
   idle: "phase.speak.idle",

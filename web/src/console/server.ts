@@ -35,13 +35,16 @@ export async function answered<T>(ask: () => Promise<T>): Promise<Answer<T>> {
 /** Seconds that an answer may take. */
 const TIMEOUT = 5;
 
-/** POST `body` as JSON. */
-export function post<T>(path: string, body: unknown): Promise<Answer<T>> {
+/** GET what is at `path`, or POST `body` to it as JSON. */
+export function ask<T>(path: string, body?: unknown): Promise<Answer<T>> {
+  const posted = {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  };
   return answered(async () => {
     const response = await fetch(addressOf(path), {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
+      ...(body === undefined ? {} : posted),
       signal: AbortSignal.timeout(TIMEOUT * 1000),
     });
     const told = await response.json().catch(unreadable);

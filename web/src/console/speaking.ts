@@ -5,6 +5,7 @@ import type { Synthesis, SynthesisOptions } from "../core/api.ts";
 import { Player, SoundError, type Standing } from "../core/sound/index.ts";
 import { settings } from "./address.ts";
 import { text } from "./catalog.ts";
+import { next as nextTick } from "./clock.ts";
 import { client, link } from "./connection.ts";
 import { type Fault, faultFrom, faultOf } from "./fault.ts";
 import * as measures from "./measures.ts";
@@ -52,7 +53,7 @@ const player = new Player({
 });
 
 /** Seconds between two words to the server about how far the listener is. */
-const TELL_EVERY = 0.1;
+const TELL_EVERY = 0.2;
 let told = 0;
 
 function follow({ state: playout, buffered, stalls }: Standing): void {
@@ -61,11 +62,23 @@ function follow({ state: playout, buffered, stalls }: Standing): void {
   if (playout === "playing") happen("sounding");
   if (now - told < TELL_EVERY) return;
   told = now;
+  measures.histories.buffer.push(now, buffered);
+  current.stream?.played(player.position, { underruns: stalls, buffered });
+  if (!isDue) nextTick(SHOW_EVERY, show);
+  isDue = true;
+}
+
+/** Seconds between two changes of the numbers on screen. */
+const SHOW_EVERY = 0.1;
+let isDue = false;
+
+function show(): void {
+  isDue = false;
+  if (!current) return;
+  const { stalls, buffered } = player.standing;
   measures.stalls.value = stalls;
   measures.buffered.value = buffered;
-  measures.histories.buffer.push(now, buffered);
   position.value = playhead();
-  current.stream?.played(player.position, { underruns: stalls, buffered });
 }
 
 /** Seconds of the take that were heard. */
@@ -184,7 +197,7 @@ function finish(turn: Turn): void {
   current = undefined;
   measures.buffered.value = undefined;
   position.value = turn.take.seconds;
-  happen("end");
+  happen(turn.take.seconds ? "end" : "nothing");
 }
 
 /** Fall silent now; what came so far can still be saved. */

@@ -9,6 +9,8 @@ export const en = {
   "link.recovering": "cut, looking for another connection",
   "link.closed": "not connected",
   "language.switch": "切换到中文",
+  "part.missing": "A part of the page could not be loaded. Reload the page.",
+  "language.several": "several languages",
   "theme.system": "Theme: as the system",
   "theme.light": "Theme: light",
   "theme.dark": "Theme: dark",
@@ -25,7 +27,6 @@ export const en = {
   "keys.cut": "cut my connection",
   "keys.help": "this list",
 
-  "speak.sentence": "The harbour was quiet that morning, and only a few gulls were awake.",
   "speak.text": "Text to speak",
   "speak.placeholder": "Type, paste, or let it be typed as a model would…",
   "speak.go": "Speak",
@@ -87,6 +88,7 @@ export const en = {
   "phase.cut": "Cut. Looking for another connection; what was sent is kept.",
   "phase.refused": "Refused.",
   "phase.stopped": "Stopped.",
+  "phase.silent": "There was nothing to say in this text.",
 
   "numbers.title": "Numbers",
   "numbers.round_trip": "round trip",
@@ -236,6 +238,8 @@ export const en = {
   "sound.permission_denied":
     "The microphone is blocked for this page. Allow it in the address bar's site settings, then press Listen again.",
   "sound.no_device": "No microphone was found. Plug one in, or use a file or the sample.",
+  "sound.rate_too_high":
+    "This device runs above 48 kHz, and the browser does not convert it. Set it to 48 kHz or less in the system's sound settings.",
   "sound.device_busy":
     "Another program holds the microphone. Close it there, then press Listen again.",
   "sound.sound_suspended":

@@ -11,6 +11,8 @@ export const zh: Words = {
   "link.recovering": "已断开，正在寻找新连接",
   "link.closed": "未连接",
   "language.switch": "Switch to English",
+  "part.missing": "页面有一部分没能加载，请刷新页面。",
+  "language.several": "多种语言",
   "theme.system": "主题：跟随系统",
   "theme.light": "主题：浅色",
   "theme.dark": "主题：深色",
@@ -27,7 +29,6 @@ export const zh: Words = {
   "keys.cut": "切断我的连接",
   "keys.help": "本列表",
 
-  "speak.sentence": "清晨的港口很安静，只有几只海鸥醒着。",
   "speak.text": "要朗读的文本",
   "speak.placeholder": "输入、粘贴，或让它像模型那样逐词打出……",
   "speak.go": "朗读",
@@ -90,6 +91,7 @@ export const zh: Words = {
   "phase.cut": "连接断了，正在寻找新连接；已送出的内容都在。",
   "phase.refused": "被拒绝。",
   "phase.stopped": "已停止。",
+  "phase.silent": "这段文本里没有可读的内容。",
 
   "numbers.title": "数值",
   "numbers.round_trip": "往返",
@@ -230,6 +232,8 @@ export const zh: Words = {
     "浏览器只让安全的页面使用声音和麦克风。请用 http://localhost 打开本页，或经由 ssh -L，或用 https。",
   "sound.permission_denied": "麦克风已被本页禁用。请在地址栏的网站设置里允许，然后再按聆听。",
   "sound.no_device": "没有找到麦克风。请插上一个，或使用文件或样例。",
+  "sound.rate_too_high":
+    "这个设备的采样率高于 48 kHz，浏览器不做转换。请在系统的声音设置里改为 48 kHz 或更低。",
   "sound.device_busy": "麦克风被另一个程序占用。请在那里关闭，然后再按聆听。",
   "sound.sound_suspended": "浏览器在您要求之前不出声。点这里打开声音。",
   "sound.resume": "打开声音",

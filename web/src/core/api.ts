@@ -34,7 +34,7 @@ export interface Traffic {
 export type SocketClass = new (url: string, protocols: string[]) => WebSocket;
 
 export interface ClientOptions {
-  /** `ws://`, `wss://`, `http://` or `https://` with host; default: where the page came from. */
+  /** `ws://`, `wss://`, `http://` or `https://` with host; default: `v1/stream` beside the page. */
   readonly url?: string;
   /** Sent as `hello.auth`, and as a bearer token over HTTP. */
   readonly auth?: string;

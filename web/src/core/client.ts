@@ -32,6 +32,9 @@ const CLIENT_NAME = "legato-javascript";
 /** Hz of a synthesis, unless told otherwise. */
 const SPEECH_RATE = 24_000;
 
+/** Seconds until an idle client connects again; each time twice as long as the last. */
+const WAIT = { first: 1, most: 15 } as const;
+
 /**
  * Opens streams on one server, over one connection that is made on first use and replaced when it
  * breaks; streams go on as if nothing had been.
@@ -42,6 +45,9 @@ export class Client {
   readonly #connections = new Set<Connection>();
   #current: Connection | undefined;
   #isClosed = false;
+  #isKept = false;
+  #wait: number = WAIT.first;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #count = 0;
 
   /** Fails with `connection_lost` if `url` is no address of a server. */
@@ -50,8 +56,12 @@ export class Client {
     this.#address = addressOf(options.url);
   }
 
-  /** Connect now, so that the first stream need not wait for it. */
+  /**
+   * Connect now, so that the first stream need not wait for it, and stay connected: without streams,
+   * a lost connection is made again too (unless `reconnect` is `never`).
+   */
   connect(): void {
+    this.#isKept = this.#options.reconnect !== "never";
     this.#connection();
   }
 
@@ -101,6 +111,7 @@ export class Client {
   /** Stop all streams, and close; no handler is called any more but `onState`. */
   close(): void {
     this.#isClosed = true;
+    clearTimeout(this.#timer);
     for (const connection of this.#connections) {
       connection.close();
     }
@@ -157,6 +168,19 @@ export class Client {
     }
     if (connection === this.#current) {
       guard(this.#options.onState)(state);
+      this.#keep(connection, state);
+    }
+  }
+
+  /** Connect again after a while, unless the server said that this makes no sense. */
+  #keep(connection: Connection, state: LinkState): void {
+    clearTimeout(this.#timer);
+    if (state === "open") {
+      this.#wait = WAIT.first;
+    }
+    if (state === "closed" && this.#isKept && !this.#isClosed && connection.hasHope) {
+      this.#timer = setTimeout(() => this.#connection(), this.#wait * 1000);
+      this.#wait = Math.min(2 * this.#wait, WAIT.most);
     }
   }
 }

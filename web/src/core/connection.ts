@@ -21,6 +21,11 @@ export class Connection extends Lifeline {
     return this.fault === undefined && !this.isDraining;
   }
 
+  /** Whether another connection may be better than this one was. */
+  get hasHope(): boolean {
+    return this.fault?.isPassing ?? true;
+  }
+
   /** Characters that the server takes in one utterance, once that is known. */
   get maxTextChars(): number {
     return this.session.welcome?.limits.max_text_chars ?? 20_000;

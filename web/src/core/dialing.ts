@@ -19,12 +19,18 @@ export interface Address {
   readonly resources: string;
 }
 
-/** The addresses that a URL means; without a path, `/v1/stream` is meant. */
+/**
+ * The addresses that a URL means; without a path, `/v1/stream` is meant.
+ *
+ * Without a URL it is the server that the page came from, below the same path of a proxy; in a
+ * worker, which does not know its page, at the root.
+ */
 export function addressOf(url: string | undefined): Address {
-  const page = globalThis.location?.href;
+  const page = globalThis.document?.baseURI;
+  const base = page ?? globalThis.location?.href;
   let parsed: URL;
   try {
-    parsed = url === undefined ? new URL("/", page) : new URL(url, page);
+    parsed = new URL(url ?? (page ? "v1/stream" : "/v1/stream"), base);
   } catch (error) {
     throw new LegatoError("connection_lost", `${url ?? "no url"} is no address of a server`, {
       cause: error,

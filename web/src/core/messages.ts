@@ -158,7 +158,10 @@ export interface StreamStart {
   endpointing?: EndpointingSettings | undefined;
   /** Words to favour. */
   hotwords?: string[] | undefined;
-  /** Engine-specific. */
+  /**
+   * Engine-specific, but for `markup`, `reading`, `strip` and `lexicon`, which say how the text of
+   * a synthesis is read.
+   */
   options?: Record<string, unknown> | undefined;
   /** Where to go on, after `epoch_changed` or a server that knows nothing any more. */
   continues?: Continuation | undefined;

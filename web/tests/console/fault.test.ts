@@ -1,14 +1,18 @@
 import { expect, test } from "vitest";
 import { faultFrom, faultOf } from "../../src/console/fault.ts";
-import { WORDS } from "../../src/console/language.ts";
+import { choose } from "../../src/console/language.ts";
+import { en } from "../../src/console/words.en.ts";
+import { zh } from "../../src/console/words.zh.ts";
 import { LegatoError } from "../../src/core/failure.ts";
 import { FIXES, type SoundCode, SoundError } from "../../src/core/sound/index.ts";
+
+await choose("en");
 
 test("every way that sound fails has its sentence in both languages", () => {
   for (const code of Object.keys(FIXES) as SoundCode[]) {
     const { key } = faultFrom(new SoundError(code, "as the browser says"));
     expect(key).toBe(`sound.${code}`);
-    expect(WORDS.en[key]).not.toBe(WORDS.zh[key]);
+    expect(en[key]).not.toBe(zh[key]);
   }
 });
 

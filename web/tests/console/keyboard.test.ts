@@ -10,10 +10,11 @@ vi.stubGlobal("location", {
 vi.stubGlobal("document", { baseURI: "http://127.0.0.1:1/" });
 const { actOf } = await import("../../src/console/keyboard.ts");
 
-const bare = { modified: false, typing: false, pressable: false };
+const bare = { modified: false, typing: false, pressable: false, bare: true };
 
 test.each([
   ["Escape", "stop"],
+  ["Enter", "say"],
   [" ", "talk"],
   ["2", "listen"],
   ["x", "cut"],
@@ -32,6 +33,11 @@ test("while one types, only Escape is the page's", () => {
 test("Space presses the button that has the focus", () => {
   expect(actOf({ ...bare, pressable: true, key: " " })).toBeUndefined();
   expect(actOf({ ...bare, pressable: true, key: "x" })).toBe("cut");
+});
+
+test("Enter belongs to whatever has the focus", () => {
+  expect(actOf({ ...bare, bare: false, key: "Enter" })).toBeUndefined();
+  expect(actOf({ ...bare, bare: false, key: "x" })).toBe("cut");
 });
 
 test("keys with Ctrl, Alt or Command, and those that choose a character, are not the page's", () => {

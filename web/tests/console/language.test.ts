@@ -1,16 +1,26 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { fill, preferred, WORDS } from "../../src/console/language.ts";
+import {
+  choose,
+  fill,
+  isMissing,
+  language,
+  nameOf,
+  preferred,
+  t,
+} from "../../src/console/language.ts";
+import { en } from "../../src/console/words.en.ts";
+import { zh } from "../../src/console/words.zh.ts";
 
 const names = (words: string) => [...words.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort();
 
 test("both languages have the same keys", () => {
-  expect(Object.keys(WORDS.zh)).toEqual(Object.keys(WORDS.en));
+  expect(Object.keys(zh)).toEqual(Object.keys(en));
 });
 
 test("every key has words in both languages, with the same values", () => {
-  for (const [key, words] of Object.entries(WORDS.en)) {
-    const other = WORDS.zh[key as keyof typeof WORDS.zh];
+  for (const [key, words] of Object.entries(en)) {
+    const other = zh[key as keyof typeof zh];
     expect(words.trim(), key).not.toBe("");
     expect(other.trim(), key).not.toBe("");
     expect(names(other), key).toEqual(names(words));
@@ -33,7 +43,7 @@ test("every key is used", () => {
     /^code\.(curl|python|javascript)(\.note)?$/,
     variable,
   ];
-  const unused = Object.keys(WORDS.en).filter(
+  const unused = Object.keys(en).filter(
     (key) => !sources.includes(`"${key}"`) && !parts.some((part) => part.test(key)),
   );
   expect(unused).toEqual([]);
@@ -50,4 +60,29 @@ test.each([
   [[], "en"],
 ] as const)("who reads %j gets %s", (languages, expected) => {
   expect(preferred(languages)).toBe(expected);
+});
+
+test("the page changes its language when the words are there", async () => {
+  expect(await choose("zh")).toBe(true);
+  expect([language.value, t("speak.go")]).toEqual(["zh", zh["speak.go"]]);
+  expect(await choose("en")).toBe(true);
+  expect([language.value, t("speak.go")]).toEqual(["en", en["speak.go"]]);
+  expect(isMissing.value).toBe(false);
+});
+
+test("of two choices the last one counts", async () => {
+  await Promise.all([choose("zh"), choose("en")]);
+  expect(language.value).toBe("en");
+});
+
+test.each([
+  ["en", "several languages", "Chinese"],
+  ["zh", "多种语言", "中文"],
+] as const)("in %s, tags have names", async (page, several, chinese) => {
+  await choose(page);
+  expect([nameOf("mul"), nameOf("zh"), nameOf("not a tag")]).toEqual([
+    several,
+    chinese,
+    "not a tag",
+  ]);
 });

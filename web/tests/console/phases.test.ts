@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { WORDS } from "../../src/console/language.ts";
 import {
   type Happening,
   IDLE,
@@ -11,6 +10,7 @@ import {
   type Task,
   words,
 } from "../../src/console/phases.ts";
+import { en } from "../../src/console/words.en.ts";
 
 function after(task: Task, ...all: Happening[]): State {
   return all.reduce((state, happening) => next(task, state, happening), IDLE);
@@ -28,6 +28,12 @@ test("a sentence goes from thinking over speaking to done", () => {
   expect(after("speak", "start").phase).toBe("thinking");
   expect(after("speak", "start", "started", "sounding").phase).toBe("speaking");
   expect(after("speak", "start", "started", "sounding", "end").phase).toBe("done");
+});
+
+test("a text of which nothing can be said says so", () => {
+  expect(after("speak", "start", "started", "nothing").phase).toBe("silent");
+  expect(after("speak", "start", "started", "nothing", "start").phase).toBe("thinking");
+  expect(words("speak", { phase: "silent" })).toBe("phase.silent");
 });
 
 test("listening opens the microphone, listens, thinks, and is done", () => {
@@ -70,7 +76,7 @@ test("a cut while nothing runs changes nothing", () => {
 test("every state has words in both tasks", () => {
   for (const task of ["speak", "listen"] as const) {
     for (const phase of Object.keys(TABLES[task]) as State["phase"][]) {
-      expect(WORDS.en[words(task, { phase })]).toBeTruthy();
+      expect(en[words(task, { phase })]).toBeTruthy();
     }
   }
 });

@@ -381,6 +381,54 @@ describe("a connection that is lost", () => {
     expect(states.at(-1)).toBe("connecting");
   });
 
+  test("without streams is made anew by who was told to connect, ever more rarely", async () => {
+    const idle = client();
+    idle.connect();
+    await turn();
+    (await network.greet()).break();
+    await turn(0.9);
+    expect(network.sockets).toHaveLength(1);
+    await turn(0.2);
+    expect(network.sockets).toHaveLength(2);
+    for (const [wait, sockets] of [
+      [2, 3],
+      [4, 4],
+      [8, 5],
+      [15, 6],
+      [15, 7],
+    ] as const) {
+      network.last.break();
+      await turn(wait - 0.1);
+      expect(network.sockets).toHaveLength(sockets - 1);
+      await turn(0.2);
+      expect(network.sockets).toHaveLength(sockets);
+    }
+    (await network.greet()).break();
+    await turn(1.1);
+    expect(network.sockets).toHaveLength(8);
+    network.last.break();
+    await turn();
+    idle.close();
+    await turn(60);
+    expect(network.sockets).toHaveLength(8);
+    expect(states.slice(0, 4)).toEqual(["connecting", "open", "closed", "connecting"]);
+  });
+
+  test("is not made anew where nobody wants it, or the key is not let in", async () => {
+    const never = client({ reconnect: "never" });
+    never.connect();
+    await turn();
+    (await network.greet()).break();
+    const refused = client({ auth: "wrong" });
+    refused.connect();
+    await turn();
+    network.last.open();
+    await turn();
+    network.last.break(4401);
+    await turn(60);
+    expect(network.sockets).toHaveLength(2);
+  });
+
   test("lost history is told with what is missing", async () => {
     const { socket } = await speaking();
     socket.break();

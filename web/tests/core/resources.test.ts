@@ -84,6 +84,18 @@ describe("an address", () => {
     expect(addressOf("/v1/stream").stream).toBe("wss://server/v1/stream");
   });
 
+  test("below the path of a proxy is beside the page", () => {
+    vi.stubGlobal("document", { baseURI: "https://host/speech/?lang=zh#/speak" });
+    expect(addressOf(undefined)).toEqual({
+      stream: "wss://host/speech/v1/stream",
+      resources: "https://host/speech/v1/",
+    });
+    expect(addressOf("/v1/stream").stream).toBe("wss://host/v1/stream");
+    vi.stubGlobal("document", { baseURI: "http://host:8440/index.html" });
+    expect(addressOf(undefined).stream).toBe("ws://host:8440/v1/stream");
+    vi.unstubAllGlobals();
+  });
+
   test.each(["ftp://server", "server", undefined])("%s is none", (url) => {
     expect(() => addressOf(url)).toThrow(/is no address|is not ws/);
   });

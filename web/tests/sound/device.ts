@@ -69,6 +69,10 @@ export class FakeContext {
   /** What `resume` of contexts made from now on leads to. */
   static runs = true;
   static loads = true;
+  /** Hz of the device. */
+  static rate = RATE;
+  /** Whether a microphone of another rate is resampled; Firefox does not. */
+  static resamples = true;
 
   readonly sampleRate: number;
   readonly destination = {};
@@ -84,7 +88,7 @@ export class FakeContext {
     },
   };
 
-  constructor({ sampleRate = RATE }: { sampleRate?: number } = {}) {
+  constructor({ sampleRate = FakeContext.rate }: { sampleRate?: number } = {}) {
     this.sampleRate = sampleRate;
     FakeContext.all.push(this);
   }
@@ -112,6 +116,9 @@ export class FakeContext {
   }
 
   createMediaStreamSource(stream: unknown) {
+    if (!FakeContext.resamples && this.sampleRate !== FakeContext.rate) {
+      throw new DOMException("other rate", "NotSupportedError");
+    }
     return { stream, connect: () => {}, disconnect: () => {} };
   }
 
@@ -139,7 +146,7 @@ export async function settle(): Promise<void> {
 
 /** Put the device into the page and load the worklets into it. */
 export async function plugIn(mediaDevices: unknown = undefined): Promise<void> {
-  Object.assign(FakeContext, { all: [], runs: true, loads: true });
+  Object.assign(FakeContext, { all: [], runs: true, loads: true, rate: RATE, resamples: true });
   vi.stubGlobal("AudioContext", FakeContext);
   vi.stubGlobal("AudioWorklet", Object);
   vi.stubGlobal("AudioWorkletNode", FakeNode);

@@ -102,6 +102,37 @@ describe("hearing", () => {
   });
 });
 
+describe("a device above 48 kHz", () => {
+  it("is resampled by the browser", async () => {
+    FakeContext.rate = 96_000;
+    const { microphone, heard } = listening();
+    await microphone.start();
+    expect(FakeContext.all.map(({ sampleRate, state }) => [sampleRate, state])).toEqual([
+      [96_000, "closed"],
+      [48_000, "running"],
+    ]);
+    await context().render(8, LOUD);
+    expect(microphone.sampleRate).toBe(48_000);
+    expect(heard.map(({ pcm }) => pcm.length)).toEqual([960]);
+  });
+
+  it("that the browser does not resample is told, and released", async () => {
+    Object.assign(FakeContext, { rate: 192_000, resamples: false });
+    await expect(new Microphone().start()).rejects.toMatchObject({ code: "rate_too_high" });
+    expect(devices.tracks[0]?.stop).toHaveBeenCalled();
+    expect(FakeContext.all.map(({ state }) => state)).toEqual(["closed", "closed"]);
+  });
+
+  it("that fails for another reason is told as before", async () => {
+    FakeContext.rate = 48_000;
+    vi.spyOn(FakeContext.prototype, "createMediaStreamSource").mockImplementation(() => {
+      throw new TypeError("no audio");
+    });
+    await expect(new Microphone().start()).rejects.toMatchObject({ code: "unsupported" });
+    vi.restoreAllMocks();
+  });
+});
+
 describe("stopping", () => {
   it("gives the rest, releases the device and frees the node", async () => {
     const { microphone, heard } = listening();

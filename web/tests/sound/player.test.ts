@@ -251,7 +251,7 @@ describe("the next stream", () => {
     player.begin();
     player.push(ramp(0, 160), 0);
     await settle();
-    await context().render(3);
+    await context().render(7);
     expect(player.standing).toMatchObject({ state: "filling", playedUpto: 0 });
     expect(player.standing.depth).toBeGreaterThan(0.3);
   });

@@ -38,6 +38,15 @@ describe("another file", () => {
     expect(recording).toEqual({ pcm: Int16Array.of(8_192, 0), sampleRate: 48_000 });
   });
 
+  it.each([
+    [96_000, 48_000],
+    [192_000, 48_000],
+    [6_000, 8_000],
+  ])("such as a WAV file of %i Hz is resampled to %i Hz", async (rate, expected) => {
+    const recording = await openRecording(wavBlob([ramp(500)], rate));
+    expect(recording).toEqual({ pcm: Int16Array.of(8_192, 0), sampleRate: expected });
+  });
+
   it("that it cannot read is told", async () => {
     const opening = openRecording(new Blob(["nonsense"]));
     await expect(opening).rejects.toMatchObject({ code: "unreadable_file" });

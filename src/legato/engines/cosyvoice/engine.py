@@ -284,6 +284,7 @@ def _described(config: Config, version: Version) -> EngineInfo:
         slots=config.models * config.parallel,
         deterministic=False,  # it samples, from generators that all requests share
         licence="Apache-2.0",
+        written_out=frozenset({"en", "zh"}),
     )
 
 

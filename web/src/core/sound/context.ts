@@ -23,8 +23,8 @@ export function soundState(context: AudioContext | null): SoundState {
 /**
  * Make a context; call it inside the handler of a click or a key.
  *
- * @param sampleRate Hz; without it the device's own. For a microphone never give one: Firefox
- *   refuses to connect a device to a context of another rate.
+ * @param sampleRate Hz; without it the device's own. Firefox refuses to connect a microphone to a
+ *   context of another rate than its own.
  * @throws SoundError `insecure_origin` or `unsupported`.
  */
 export function makeContext(microphone: boolean, sampleRate?: number): AudioContext {

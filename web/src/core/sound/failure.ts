@@ -2,13 +2,14 @@
 
 import { LegatoError } from "../failure.ts";
 
-/** The ways to fail, and the way out of each. */
+/** The ways to fail, and the way out of each. A page with words of its own need not load it. */
 export const FIXES = {
   insecure_origin:
-    "Open the page as http://localhost or http://127.0.0.1 (over ssh: ssh -L 8765:127.0.0.1:8765), or serve it with https.",
+    "Open the page as http://localhost or http://127.0.0.1 (over ssh: ssh -L 8440:127.0.0.1:8440), or serve it with https.",
   permission_denied:
     "Allow the microphone for this page: the icon left of the address, then reload. On a phone, also in the settings of the system.",
   no_device: "Plug in a microphone, or choose another one in the settings of the system.",
+  rate_too_high: "Set the device to 48 kHz or less in the sound settings of the system.",
   device_busy: "Close the other program that uses the microphone, then try again.",
   sound_suspended: "Click anywhere in the page: browsers start sound only after a click or a key.",
   unsupported: "Use a current Chrome, Edge, Firefox or Safari (14.1 or newer).",
@@ -18,14 +19,12 @@ export const FIXES = {
 
 export type SoundCode = keyof typeof FIXES;
 
-/** A sound error with a stable code; `fix` says in English what to do. */
+/** A sound error with a stable code; {@link FIXES} says in English what to do. */
 export class SoundError extends LegatoError {
   declare readonly code: SoundCode;
-  readonly fix: string;
 
   constructor(code: SoundCode, message: string, cause?: unknown) {
     super(code, message, { retryable: false, cause });
-    this.fix = FIXES[code];
   }
 }
 

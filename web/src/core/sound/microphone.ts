@@ -1,4 +1,4 @@
-/** A microphone as frames of 16 bit samples at the device's own rate. */
+/** A microphone as frames of 16 bit samples, at the device's own rate if a server takes that. */
 
 import {
   addWorklet,
@@ -47,6 +47,9 @@ export interface MicrophoneOptions {
 /** Seconds that the last frame is waited for. */
 const STOP_WAIT = 1;
 
+/** Hz that a server takes at the most; above it, the browser is to resample. */
+export const MOST_RATE = 48_000;
+
 /** Microphones that the browser knows; without permission their labels are empty. */
 export async function microphones(): Promise<MediaDeviceInfo[]> {
   const devices = (await navigator.mediaDevices?.enumerateDevices()) ?? [];
@@ -76,7 +79,7 @@ export class Microphone {
     return soundState(this.#context);
   }
 
-  /** Hz of the samples: what to declare to the server. Known from the call of `start` on. */
+  /** Hz of the samples, 48,000 at the most: what to declare to the server. Known once `start` is called. */
   get sampleRate(): number {
     return this.#sampleRate;
   }
@@ -90,11 +93,11 @@ export class Microphone {
    * Ask for the device and hear; call it inside the handler of a click or a key.
    *
    * @throws SoundError `insecure_origin`, `permission_denied`, `no_device`, `device_busy`,
-   *   `sound_suspended` or `unsupported`; nothing stays open then.
+   *   `rate_too_high`, `sound_suspended` or `unsupported`; nothing stays open then.
    */
   async start(): Promise<void> {
     try {
-      const context = makeContext(true);
+      const context = makeListening();
       this.#context = context;
       this.#sampleRate = context.sampleRate;
       context.onstatechange = () => this.#options.onSound?.(soundState(this.#context));
@@ -149,7 +152,7 @@ export class Microphone {
     const frameSamples = Math.round((context.sampleRate * (this.#options.frameMs ?? 20)) / 1000);
     this.#node ??= this.#made(context, { frameSamples });
     this.#source?.disconnect();
-    this.#source = context.createMediaStreamSource(stream);
+    this.#source = sourceOf(context, stream);
     this.#source.connect(this.#node);
     const [track] = stream.getAudioTracks();
     if (track) track.onended = () => void this.#replace();
@@ -213,6 +216,26 @@ export class Microphone {
     this.#node = null;
     this.level = SILENCE;
     await context?.close();
+  }
+}
+
+/** A context at the device's own rate, or at the highest one that a server takes. */
+function makeListening(): AudioContext {
+  const context = makeContext(true);
+  if (context.sampleRate <= MOST_RATE) return context;
+  void context.close();
+  return makeContext(true, MOST_RATE);
+}
+
+/** What the device gives; Chromium and Safari resample it where the context has another rate. */
+function sourceOf(context: AudioContext, stream: MediaStream): MediaStreamAudioSourceNode {
+  try {
+    return context.createMediaStreamSource(stream);
+  } catch (error) {
+    const isRate = error instanceof DOMException && error.name === "NotSupportedError";
+    if (!isRate) throw error;
+    const sentence = `The browser does not convert this device to ${context.sampleRate} Hz.`;
+    throw new SoundError("rate_too_high", sentence, error);
   }
 }
 

@@ -17,7 +17,7 @@ import { playoutUrl } from "./worklets.ts";
 
 /** All are called from the event loop; instants are seconds of `performance.now()`. */
 export interface PlayerHandlers {
-  /** Some thirty times a second while something plays, and on every change of state. */
+  /** Some ten times a second while something plays, and on every change of state. */
   readonly onStanding?: (standing: Standing) => void;
   /**
    * Once a stream: `played` is when its first sample reached the loudspeaker, `audible` the first

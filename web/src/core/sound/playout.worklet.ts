@@ -10,7 +10,7 @@ import { PLAYOUT, scope } from "./scope.ts";
 import { AdaptiveStart } from "./start.ts";
 
 /** How playing stands is told so many times a second while it changes. */
-const STANDINGS = 30;
+const STANDINGS = 10;
 
 type Tell = PlayerNews extends infer News
   ? News extends unknown

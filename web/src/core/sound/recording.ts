@@ -9,9 +9,9 @@ import { fileRate, readWav } from "./wav.ts";
 
 /** Hz at which files are opened that do not say theirs where we can read it. */
 const OTHER_RATE = 48_000;
-/** Hz that every browser has to open files at (Web Audio API 1.0, BaseAudioContext). */
+/** Hz that a server takes, and every browser can open files at (Web Audio API 1.0). */
 const LEAST_RATE = 8_000;
-const MOST_RATE = 96_000;
+const MOST_RATE = 48_000;
 
 export interface Recording {
   /** One channel. */
@@ -21,16 +21,16 @@ export interface Recording {
 }
 
 /**
- * Open a file at its own rate, as one channel.
+ * Open a file as one channel at its own rate, or at the nearest that a server takes.
  *
  * @throws SoundError `unreadable_file` if the browser cannot play it.
  */
 export async function openRecording(file: Blob): Promise<Recording> {
   const bytes = await file.arrayBuffer();
   const wav = readWav(new Uint8Array(bytes));
-  if (wav) return wav;
-  const rate = fileRate(new Uint8Array(bytes)) ?? OTHER_RATE;
+  const rate = wav?.sampleRate ?? fileRate(new Uint8Array(bytes)) ?? OTHER_RATE;
   const sampleRate = Math.min(Math.max(rate, LEAST_RATE), MOST_RATE);
+  if (wav?.sampleRate === sampleRate) return wav;
   const context = new OfflineAudioContext(1, 1, sampleRate);
   const buffer = await context.decodeAudioData(bytes).catch((error: unknown) => {
     throw new SoundError("unreadable_file", "This browser cannot read the file.", error);
