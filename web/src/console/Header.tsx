@@ -31,7 +31,9 @@ export function Header() {
         ))}
       </nav>
       <div class="tools">
-        <span role="alert">{isMissing.value ? t("part.missing") : ""}</span>
+        <span role="alert" class="hint">
+          {isMissing.value ? t("part.missing") : ""}
+        </span>
         <Link />
         <button
           type="button"
