@@ -65,7 +65,7 @@ def test_an_undeclared_package_fails(copy: Path) -> None:
         ("gateway", "onnxruntime", "The gateway never loads a model"),
         ("bench", "legato.bus", "The benchmark measures from outside"),
         ("engines", "websockets", "Workers and engines never speak WebSocket"),
-        ("worker", "legato.session", "Workers and engines never speak WebSocket"),
+        ("worker", "legato.session", "Workers and engines never serve a client"),
     ],
 )
 def test_a_forbidden_import_is_caught(

@@ -82,12 +82,12 @@ class Impairments:
 
     def routes(self) -> tuple[Route, ...]:
         """Return what is answered."""
-        return (
-            Route(IMPAIRMENT_PATH, self._tell, methods=["GET"]),
-            Route(IMPAIRMENT_PATH, self._impair, methods=["POST"]),
-        )
+        return (Route(IMPAIRMENT_PATH, self._answer, methods=["GET", "POST"]),)
 
-    async def _tell(self, request: Request) -> Response:
+    async def _answer(self, request: Request) -> Response:
+        return await self._impair(request) if request.method == "POST" else self._tell(request)
+
+    def _tell(self, request: Request) -> Response:
         """Tell whether impairments may be asked for; it is the same for every session."""
         try:
             self._check_allowed(request)

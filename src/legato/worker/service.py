@@ -83,6 +83,7 @@ class Service(ABC):
         self._input_ended = False
         self._taken = 0
         self._abandoned = False
+        self._interrupt: Callable[[], None] | None = None
         self._credit_bytes = WINDOW_BYTES
 
     def start(self) -> None:
@@ -93,6 +94,9 @@ class Service(ABC):
         """Take word from the worker; returns at once, from any thread."""
         if isinstance(command, Abandon):
             self._abandoned = True
+            interrupt = self._interrupt
+            if interrupt is not None:
+                interrupt()
         self._commands.put(command)
 
     @abstractmethod
@@ -115,9 +119,15 @@ class Service(ABC):
         self._send(last)
 
     def _outputs(self, outputs: Iterable[T]) -> Iterator[T]:
-        """Yield what the engine yields until the call is abandoned, and let the engine clean up."""
+        """Yield what the engine yields until the call is abandoned, and let the engine clean up.
+
+        An iterator with a method `interrupt`, which any thread may call, is told of it while it
+        waits.
+        """
+        self._interrupt = getattr(outputs, "interrupt", None)
         try:
-            for output in outputs:
+            # It may have been abandoned before there was anything to interrupt.
+            for output in () if self._abandoned else outputs:
                 if self._abandoned:
                     return
                 yield output

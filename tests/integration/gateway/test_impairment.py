@@ -183,7 +183,9 @@ async def test_a_foreign_page_may_not(shared: Site) -> None:
 
 
 async def test_it_is_not_asked_with_put(shared: Site) -> None:
-    assert (await ask(shared, "s", b"", method="PUT")).status == 405
+    answer = await ask(shared, "s", b"", method="PUT")
+    assert answer.status == 405
+    assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD", "POST"}
 
 
 async def allowed(site: Site, *headers: str) -> dict[str, Any]:

@@ -43,6 +43,7 @@ export abstract class Lifeline implements WireOwner {
   protected isReleased = false;
   #isWoken = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #armedFor = NEVER;
   #beganAt = 0;
   #heardAt = 0;
   #watchedAt = 0;
@@ -155,12 +156,17 @@ export abstract class Lifeline implements WireOwner {
     this.#arm(Math.min(due, this.probeAt, this.#isWatched ? this.#silentAt : NEVER));
   }
 
+  /** Look again at `at`; a timer that goes off sooner stays, as making one for each frame costs. */
   #arm(at: number): void {
+    if (at >= this.#armedFor || this.fault) return;
     clearTimeout(this.#timer);
-    if (at < NEVER && !this.fault) {
-      const wait = Math.min(Math.max(0, at - this.now()), LONGEST);
-      this.#timer = setTimeout(() => this.wake(), Math.ceil(wait * 1000));
-    }
+    this.#armedFor = at;
+    const wait = Math.min(Math.max(0, at - this.now()), LONGEST);
+    const ring = (): void => {
+      this.#armedFor = NEVER;
+      this.wake();
+    };
+    this.#timer = setTimeout(ring, Math.ceil(wait * 1000));
   }
 
   // from socket to socket

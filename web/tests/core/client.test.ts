@@ -114,6 +114,18 @@ describe("a stream", () => {
     expect(socket.told("ack").at(-1)).toMatchObject({ received_seq: 3, committed_seq: 3 });
   });
 
+  test("sets no timer for each frame that comes", async () => {
+    const { socket } = await speaking();
+    const timers = vi.spyOn(globalThis, "setTimeout");
+    for (let seq = 0; seq < 50; seq++) {
+      await turn(0.02);
+      socket.hear(tone(seq));
+    }
+    expect(timers.mock.calls.length).toBeLessThan(25); // acknowledgements have theirs
+    await turn(1);
+    expect(socket.told("ack").at(-1)).toMatchObject({ received_seq: 49 });
+  });
+
   test("is not verified when digests differ", async () => {
     const { socket } = await speaking();
     socket.hear(tone(0));

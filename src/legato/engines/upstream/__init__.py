@@ -1,0 +1,1 @@
+"""Other people's servers behind the engine port: CosyVoice's runtimes, DashScope, OpenAI's API."""

@@ -1,0 +1,1 @@
+"""Servers that speak each upstream's contract, with its faults."""
