@@ -4,7 +4,7 @@
 #   make test             all tests             make unit    the pure and fast ones
 #   make check            format, lint, types, layers, spelling; the page: the same, its tests, its build
 #   make web              build the page of the console again (src/legato/console/static)
-#   make bench            measure               make soak    10,000 streams, and what is left of them
+#   make bench            measure               make soak    10,000 streams, a page for minutes: what is left
 #   make format           mend what a tool can mend
 #   make chaos SEEDS=200  break whole systems at random (FROM=17: from that seed on)
 #   make lock             resolve requirements/ again (UPGRADE=1: take newer versions)
@@ -79,6 +79,8 @@ soak:
 	@$(SETUP) dev
 	@$(BIN)/python -m tests.needs
 	$(BIN)/legato bench soak $(ARGS)
+	$(PYTEST) tests/browser --opt-in -k minute
+	$(BIN)/python -m benchmarks.console --soak
 
 # To be measured against: pipecat (500 MB), and what the stack of benchmarks/peers/articles needs.
 # Nothing of ours depends on them. Each comes by itself, so that one that cannot be had costs only

@@ -15,8 +15,8 @@ from typing import Any
 
 from tests.faults.history import Event
 
-LAG_FLOOR = 0.5
-"""Seconds of lag that a process starting on one of two shared cores alone can cause."""
+LAG_FLOOR = 1.0
+"""Seconds of lag that processes starting on two shared cores alone can cause."""
 
 GONE_WITHIN = 5.0
 
