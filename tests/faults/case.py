@@ -19,7 +19,7 @@ from tests.faults.tap import Tap
 from tests.faults.workload import GRACE, Plan, Speaker, undisturbed
 
 SLACK = 2.0
-"""Seconds that a machine may add to a stall; what a fault costs on one at rest, benchmarks measure."""
+"""Seconds that a machine may add to a stall; what a fault costs on one at rest is benchmarked."""
 
 _DELIVERIES = ("audio", "final", "partial")
 
