@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# All tests, or what the arguments name. What waits on nothing but the processor goes two at a time;
-# whole systems, whose promises hold on a machine of their own, go one after the other.
+# All tests, or what the arguments name. Most go two at a time; those that break whole systems, and those that
+# look at the browser, have the machine to themselves, since what they promise holds on one at rest.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 pytest=(.venv/bin/python -m pytest --cov --cov-report=)
-alone=(tests/browser tests/faults tests/integration)
+alone=(tests/browser tests/faults)
 together=()
 for folder in tests/*/; do
     folder=${folder%/}
