@@ -14,22 +14,18 @@ import pytest
 
 from tests.needs import NEEDS, Need
 
-# Node ids whose skip CI accepts.
-ACCEPTED = pytest.StashKey[set[str]]()
+# A test whose skip CI accepts has this property; its report carries it from process to process.
+ACCEPTED = ("its skip is accepted", True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--opt-in", action="store_true", help="also run the tests marked opt_in")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.stash[ACCEPTED] = set()
-
-
 def pytest_runtest_setup(item: pytest.Item) -> None:
     opt_in = item.get_closest_marker("opt_in")
     if opt_in is not None and not item.config.getoption("--opt-in"):
-        item.config.stash[ACCEPTED].add(item.nodeid)
+        item.user_properties.append(ACCEPTED)
         pytest.skip(f"opt_in: {opt_in.args[0]} (run with --opt-in)")
     for need in needs_of(item):
         if not need.is_present():
@@ -49,7 +45,7 @@ def miss(need: Need, item: pytest.Item) -> None:
     """Skip a test for want of `need`, or fail it where CI could have had it."""
     reason = f"{need.name} is missing: {need.way_out()}"
     if not need.apt:
-        item.config.stash[ACCEPTED].add(item.nodeid)
+        item.user_properties.append(ACCEPTED)
     elif in_ci():
         pytest.fail(f"{reason} (with CI=true this is a failure)", pytrace=False)
     pytest.skip(reason)
@@ -66,8 +62,11 @@ def skipped_reports(config: pytest.Config) -> list[pytest.TestReport | pytest.Co
 
 def unaccepted(config: pytest.Config) -> list[str]:
     """Node ids of skips that CI must not let pass."""
-    accepted = config.stash[ACCEPTED]
-    return [r.nodeid for r in skipped_reports(config) if r.nodeid not in accepted]
+    return [
+        report.nodeid
+        for report in skipped_reports(config)
+        if ACCEPTED not in map(tuple, getattr(report, "user_properties", ()))
+    ]
 
 
 @pytest.hookimpl(trylast=True)

@@ -1,8 +1,11 @@
+from pathlib import Path
+
 import pytest
 
 from tests import needs
 from tests.needs import Need
 
+ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = ("-p", "tests.skips", "-p", "no:cacheprovider")
 
 NOTHING = Need("nothing", program="no-such-program-7f3a", apt="no-such-package")
@@ -97,3 +100,14 @@ def test_a_module_that_skips_itself_fails_in_ci(
     monkeypatch.setenv("CI", "true")
     result = run(pytester, "pytest.importorskip('no_such_module')\ndef test_it(): pass")
     assert result.ret != 0
+
+
+@pytest.mark.parametrize(("test", "code"), [(OPT_IN, 0), (PLAIN, 1)], ids=["opt in", "plain"])
+def test_tests_in_several_processes_are_judged_alike(
+    test: str, code: int, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    result = run(pytester, test, "--numprocesses", "2")
+    result.assert_outcomes(skipped=1)
+    assert result.ret == code
