@@ -11,15 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import legato
+from tests.faults import pressure
 from tests.faults.checker import Promise, Reference, Violation, check, percentile_99
 from tests.faults.history import Event, History
 from tests.faults.nemesis import Fault, Kind, Nemesis
 from tests.faults.system import System
 from tests.faults.tap import Tap
 from tests.faults.workload import GRACE, Plan, Speaker, undisturbed
-
-SLACK = 2.0
-"""Seconds that a machine may add to a stall; what a fault costs on one at rest is benchmarked."""
 
 _DELIVERIES = ("audio", "final", "partial")
 
@@ -97,11 +95,15 @@ class Case:
         await self.prepare(plans)
         self._earlier = {event.stream for event in self.history}
         async with self._tapped(), self._connected(clients) as connected:
-            async with asyncio.TaskGroup() as group:
-                for client, plan in zip(itertools.cycle(connected), plans, strict=False):
-                    speaker = self.speaker(client, plan)
-                    group.create_task(speaker.run(self._grace))
-                yield
+            noting = asyncio.create_task(pressure.note(self.history))
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for client, plan in zip(itertools.cycle(connected), plans, strict=False):
+                        speaker = self.speaker(client, plan)
+                        group.create_task(speaker.run(self._grace))
+                    yield
+            finally:
+                noting.cancel()
             await self._note_keys()
 
     def speaker(self, client: legato.Client, plan: Plan) -> Speaker:
@@ -153,11 +155,9 @@ class Case:
         }
 
     def violations(self, promise: Promise | None = None, *, lag: float = 0.0) -> list[Violation]:
-        """What the checker finds; a machine that is slow or busy is given `SLACK`."""
+        """What the checker finds."""
         self.history.save()
-        promised = promise or Promise()
-        promised = replace(promised, stall=promised.stall + SLACK)
-        return check(self.history.events, self.references, promised, baseline=lag)
+        return check(self.history.events, self.references, promise or Promise(), baseline=lag)
 
     def lag(self) -> float:
         """99th percentile of the lag of echoes."""

@@ -31,9 +31,6 @@ pytestmark = [
 
 ECHO = Plan(task="echo", bystander=True)
 RESUMED = Promise(stall=3.0)
-REPLACED = Promise(stall=5.0)
-"""An engine process that starts beside the others takes its share of two cores."""
-
 TAKEN_OVER = Promise(stall=LEASE + 3.0, told=LEASE + 1.0)
 """A lease and the replay; a worker that starts beside it takes its share of two cores."""
 
@@ -90,7 +87,7 @@ async def test_f04_a_killed_engine_process_loses_nothing(case: Case) -> None:
     async with case.streams(mixed(1, engines=True)):
         await case.moment(streams=5)
         await case.fault("engine_kill")
-    assert case.violations(REPLACED) == []
+    assert case.violations(RESUMED) == []
 
 
 async def test_f05_a_worker_that_wakes_up_too_late_writes_nothing(case: Case) -> None:

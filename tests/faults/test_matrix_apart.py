@@ -38,7 +38,7 @@ async def test_f03_a_killed_server_of_one_process_is_replayed_to(open_case: Open
         async with case.streams(mixed(1, duration=4.0)):
             await case.moment(1.0, streams=3)
             await case.fault("gateway_kill")
-        assert case.violations(Promise(stall=8.0)) == []
+        assert case.violations(Promise(stall=6.0)) == []
 
 
 async def test_f09_a_redis_that_forgot_everything_is_never_silent(open_case: OpenCase) -> None:
