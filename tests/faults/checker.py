@@ -58,7 +58,7 @@ class Promise:
         surfaced: Seconds after the last fault began within which a failure must be told.
         stall: Longest silence of a stream that goes on, in seconds, without those in which
             processes of this machine waited for a processor.
-        told: Silence, in seconds, about which the client must hear `recovering` before it ends.
+        told: Silence after which the client must have been told `recovering`, counted likewise.
     """
 
     codes: frozenset[str] = frozenset()
@@ -224,8 +224,11 @@ def _stalls(history: Sequence[Event], promise: Promise) -> list[Violation]:
                     f" {waited:.2f} s"
                 )
                 found.append(Violation("I4", stream, sentence))
-            if wait > promise.told and not any(since <= t <= until for t in told):
-                sentence = f"not told why it stood still for {wait:.2f} s"
+            if wait - waited > promise.told and not any(
+                since <= t <= until and t - since - pressure.between(since, t) <= promise.told
+                for t in told
+            ):
+                sentence = f"not told of {wait:.2f} s of standing still within {promise.told} s"
                 found.append(Violation("I4", stream, sentence))
     return found
 
