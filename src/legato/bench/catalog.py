@@ -11,6 +11,7 @@ from legato.bench import (
     idle,
     idle_crowd,
     listening,
+    reading_growth,
     ready,
     resume,
     resume_crowd,
@@ -45,6 +46,7 @@ ALL: tuple[Benchmark, ...] = (
     *idle.BENCHMARKS,
     *idle_crowd.BENCHMARKS,
     *wire.BENCHMARKS,
+    *reading_growth.BENCHMARKS,
     *soak.BENCHMARKS,
 )
 

@@ -18,7 +18,8 @@ def _any(words: Iterable[str]) -> str:
     return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
 
 
-_NUMBER: Final = r"(?<!\d)(?:\d{1,3}(?:,\d{3})++(?!\d)|\d++)(?:\.\d++)?"
+_NUMBER: Final = r"(?<!\d)(?:\d{1,3}(?:,\d{3}){1,50}+(?!\d)|\d++)(?:\.\d++)?"
+"""Groups have a bound, as a list of them is tried from each of its members."""
 _TO: Final = r"\s?[-–—~～至到]\s?"
 _SYMBOLS: Final = _any(sign for sign in MONEY if not sign.isalpha())
 _CODES: Final = _any(sign for sign in MONEY if sign.isalpha())
@@ -115,7 +116,7 @@ def _rule(pattern: str, read: Callable[[re.Match[str]], str] | str) -> _Rule:
 
 _RULES: Final = (
     (re.compile(ADDRESS, re.ASCII | re.IGNORECASE), lambda m: address(m[0], "zh", digits)),
-    _rule(rf"((?:{_NAMED_NUMBER})(?:是|为|[:：\s])*[A-Za-z]*)(\d+)(?![\d.]\d)",
+    _rule(rf"((?:{_NAMED_NUMBER})(?:是|为|[:：\s])*[A-Za-z]{{0,32}}+)(\d+)(?![\d.]\d)",
           lambda m: m[1] + digits(m[2])),
     _rule(r"(?<![\d.])(?:\+?86[-\s]?)?1[3-9]\d([-\s]?)\d{4}\1\d{4}(?!\d)", _telephone),
     _rule(r"(?<![\d.])(?:0\d{2,3}-\d{7,8}|[48]00-\d{3}-\d{4}|[48]00\d{7})(?![\d-])", _telephone),
@@ -148,9 +149,9 @@ _RULES: Final = (
     _rule(r"(?<!\d)\d+(?:\.\d+){2,}", lambda m: "点".join(map(digits, m[0].split(".")))),
     _rule(r"(?<=\d)\s*([+×÷*]|\s-\s)\s*(?=\d)", lambda m: _SIGNS[m[1].strip()]),
     _rule(rf"({_NUMBER})[-–—~～]({_NUMBER})", lambda m: f"{cardinal(m[1])}到{m[2]}"),
-    _rule(r"\s*±\s*", "正负"),
+    _rule(r"(?:(?<!\s)\s++)?±\s*", "正负"),
     _rule(r"(?<=[\w)）])\s*=\s*(?=[\w(（-])", "等于"),
-    _rule(r"\s*&\s*", "和"),
+    _rule(r"(?:(?<!\s)\s++)?&\s*", "和"),
     _rule(rf"(?<![\d.第])2(?=(?:多|几)?[{MEASURES}元])", "两"),
     _rule(rf"(?<![\dA-Za-z)）])[-−+]{_NUMBER}|{_NUMBER}", lambda m: cardinal(m[0])),
 )  # fmt: skip

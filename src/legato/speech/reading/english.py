@@ -29,7 +29,8 @@ def _any(words: Iterable[str]) -> str:
     return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
 
 
-_NUMBER: Final = r"(?<!\d)(?:\d{1,3}(?:,\d{3})++(?!\d)|\d++)(?:\.\d++)?"
+_NUMBER: Final = r"(?<!\d)(?:\d{1,3}(?:,\d{3}){1,50}+(?!\d)|\d++)(?:\.\d++)?"
+"""Groups have a bound, as a list of them is tried from each of its members."""
 _TO: Final = r"\s?[-–~]\s?"
 _MONTH: Final = rf"\b({_any(MONTH_OF)})\b\.?"
 _YEAR: Final = r"(1[1-9]\d\d|20\d\d)"
@@ -38,7 +39,7 @@ _SCALE: Final = rf"(?:\s?(thousand|million|billion|trillion)\b|((?i:{_any(SCALES
 _SYMBOLS: Final = _any(sign for sign in MONEY if not sign.isalpha())
 _CODES: Final = _any(sign for sign in MONEY if sign.isalpha())
 _NEEDED: Final = re.compile(
-    r"[\d=&@%±×÷]|\.(?:(?!\W*$)|(?<=[^\W\d_]\.\w\.)|"
+    r"\A[^.]*+\.\W*+\w|[\d=&@%±×÷]|\.(?:(?<=[^\W\d_]\.\w\.)|"
     + "|".join(rf"(?<=\b{re.escape(word)}\.)" for word in ABBREVIATIONS)
     + r")|://|\bvs\b|\b[IVX]{2,}\b"
 )
@@ -156,7 +157,7 @@ def _sum(amount: str, sign: str, *, more: str | None, scale: str | None) -> str:
         return f"{cardinal(amount)} {scale} {many}"
     if len(hundredths) != 2 or not cent:
         return _amount(amount, (one, many))
-    parts = [_amount(whole, (one, many))] if int(whole) or not int(hundredths) else []
+    parts = [_amount(whole, (one, many))] if any(map(int, whole)) or not int(hundredths) else []
     if int(hundredths):
         parts.append(_amount(str(int(hundredths)), (cent, cents)))
     return " and ".join(parts)
@@ -258,7 +259,7 @@ _AFTER_DATES: Final = (
     _rule(r"(?<![\w.])v?\d+(?:\.\d+){2,}(?!\w)", _dotted),
     _rule(rf"([-−]?{_NUMBER})(?:{_TO}({_NUMBER}))?\s?({_any(UNITS)})(?![\w/²³])(?:\.(?=\s+[a-z]))?",
           _unit),
-    _rule(r"(\d+\.\d+)\s?([MBK])\b", lambda m: f"{cardinal(m[1])} {SCALES[m[2].lower()]}"),
+    _rule(r"(?<!\d)(\d++\.\d++)\s?([MBK])\b", lambda m: f"{cardinal(m[1])} {SCALES[m[2].lower()]}"),
     _rule(rf"({_NUMBER}){_RANK}\b", lambda m: ordinal(m[1].replace(",", ""))),
     _rule(r"(?<=[A-Za-z])-(?=\d)", " "),
     _rule(rf"(?<![\w.,])({_NUMBER})[-–~]({_NUMBER})(?![\w-])", _range),
@@ -268,7 +269,7 @@ _AFTER_DATES: Final = (
     _rule(rf"^{_YEAR}(?=[,.)]|\s+(?:it|he|she|they|we|the|was|is|and|when|in|on|at|to)\b|$)"
           r"(?!,\d|\.\d)", lambda m: year(m[1])),
     _rule(r"(?<=\d)\s*([+×÷*]|\s-\s)\s*(?=[\d-])", lambda m: f" {_SIGNS[m[1].strip()]} "),
-    _rule(r"\s*±\s*", " plus or minus "),
+    _rule(r"(?:(?<!\s)\s++)?±\s*", " plus or minus "),
     _rule(r"(?<=[\w)])\s+=\s+(?=[\w(-])|(?<=\d)=(?=[\d-])", " equals "),
     _rule(r"(?<=\s)&(?=\s)", "and"),
     _rule(r"(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])", " "),

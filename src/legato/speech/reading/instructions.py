@@ -13,7 +13,7 @@ _FORMATS: Final = frozenset({"ymd", "mdy", "dmy", "ym", "my", "md", "dm", "y"})
 _LAST: Final = {"y": 9999, "m": 12, "d": 31}
 _NUMBER: Final = re.compile(r"[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?", re.ASCII)
 _WHOLE: Final = re.compile(r"\d{1,15}", re.ASCII)
-_TELEPHONE: Final = re.compile(r"\+?[\d\s().-]*\d[\d\s().-]*", re.ASCII)
+_TELEPHONE: Final = re.compile(r"\+?[\s().-]*+\d[\d\s().-]*+", re.ASCII)
 
 
 def say_as(text: str, kind: str, *, language: str, form: str = "") -> str:
@@ -30,9 +30,9 @@ def say_as(text: str, kind: str, *, language: str, form: str = "") -> str:
     """
     text = " ".join(text.split())
     if kind not in KINDS:
-        raise ValueError(f'interpret-as="{kind}" is not known; take one of {", ".join(KINDS)}')
+        raise ValueError(f'interpret-as="{kind[:40]}" is not known; take one of {", ".join(KINDS)}')
     if form and kind != "date":
-        raise ValueError(f'format="{form}" belongs to interpret-as="date" only')
+        raise ValueError(f'format="{form[:40]}" belongs to interpret-as="date" only')
     if kind == "date":
         return _date(text, form or "ymd", chinese=language == "zh")
     return _KINDS[kind](text, language == "zh")
@@ -69,7 +69,9 @@ def _telephone(text: str, chinese: bool) -> str:
 
 def _date(text: str, form: str, *, chinese: bool) -> str:
     if form not in _FORMATS:
-        raise ValueError(f'format="{form}" is not known; take one of {", ".join(sorted(_FORMATS))}')
+        raise ValueError(
+            f'format="{form[:40]}" is not known; take one of {", ".join(sorted(_FORMATS))}'
+        )
     numbers = re.findall(r"[0-9]+", text)
     _must(len(numbers) == len(form), text, f'a date of format="{form}"')
     parts = dict(zip(form, numbers, strict=True))
