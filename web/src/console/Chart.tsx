@@ -29,7 +29,7 @@ export interface ChartProps {
 }
 
 export function Chart(props: ChartProps) {
-  const { label, axes = false, every = 0.25 } = props;
+  const { label, axes = false, every = 0.2 } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
   const latest = useRef(props);
   latest.current = props;

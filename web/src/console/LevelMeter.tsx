@@ -28,7 +28,7 @@ export function LevelMeter({ level, isMoving }: { level: Signal<Level>; isMoving
     return animate(
       canvas.current,
       (surface) => drawLevel(surface, level.peek()),
-      isMoving ? 1 / 20 : undefined,
+      isMoving ? 1 / 10 : undefined,
     );
   }, [level, isMoving]);
   return (

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import type { Cluster, Lease } from "../core/api.ts";
+import type { Cluster, Lease, Node } from "../core/api.ts";
 import { Chart } from "./Chart.tsx";
 import {
   cluster,
@@ -11,7 +11,6 @@ import {
   KEPT,
   memory,
   memoryOf,
-  type Process,
   refusal,
   watch,
 } from "./cluster.ts";
@@ -143,7 +142,7 @@ function stateOf(state: string): string {
   return isKey(key) ? t(key) : state;
 }
 
-const PROCESS: readonly Column<Process>[] = [
+const PROCESS: readonly Column<Node>[] = [
   { title: "operations.name", cell: ({ name }) => name },
   { title: "operations.state", cell: ({ state }) => stateOf(state) },
   { title: "operations.version", cell: ({ version }) => version },
@@ -170,7 +169,7 @@ const PROCESS: readonly Column<Process>[] = [
   },
 ];
 
-function Processes({ title, rows }: { title: Key; rows: readonly Process[] }) {
+function Processes({ title, rows }: { title: Key; rows: readonly Node[] }) {
   return <Table title={title} columns={PROCESS} rows={rows} keyOf={({ name }) => name} />;
 }
 

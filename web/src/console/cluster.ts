@@ -7,8 +7,6 @@ import { now } from "./measures.ts";
 import { History } from "./samples.ts";
 import { answered, type Refusal } from "./server.ts";
 
-/** A process; the memory is resident bytes, null where the system does not tell. */
-export type Process = Node & { readonly memory_bytes?: number | null };
 export type EngineLoad = Node["engines"][number];
 
 export const cluster = signal<Cluster | undefined>(undefined);
@@ -25,7 +23,7 @@ export const depth = new History(KEPT);
 
 /** Processes by role; one that is both, such as `legato serve`, counts once. */
 export function memoryOf({ gateways, workers }: Cluster): number | undefined {
-  const all: readonly Process[] = [...gateways, ...workers];
+  const all: readonly Node[] = [...gateways, ...workers];
   const processes = new Map(all.map((one) => [`${one.host}/${one.pid}`, one]));
   const sizes = [...processes.values()].flatMap(({ memory_bytes: size }) => size ?? []);
   return sizes.length ? sizes.reduce((sum, size) => sum + size, 0) : undefined;

@@ -3,7 +3,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import type { Failure, Recognition, RecognitionOptions } from "../core/api.ts";
 import type { Transcript } from "../core/messages.ts";
-import type { HeardFrame, Level } from "../core/sound/index.ts";
+import { type HeardFrame, type Level, metered, SILENCE } from "../core/sound/index.ts";
 import { settings } from "./address.ts";
 import { client, link } from "./connection.ts";
 import { type Fault, faultFrom, faultOf } from "./fault.ts";
@@ -13,8 +13,6 @@ import { Moments } from "./moments.ts";
 import { type Happening, IDLE, isRunning, next, type State } from "./phases.ts";
 import { Take } from "./take.ts";
 import { type Heard, hear, NOTHING } from "./transcript.ts";
-
-const SILENCE: Level = { rms: 0, peak: 0 };
 
 export const state = signal<State>(IDLE);
 export const fault = signal<Fault | undefined>(undefined);
@@ -87,7 +85,7 @@ function hearFrame(turn: Turn, frame: HeardFrame, rateHz: number, live: boolean)
     return;
   }
   if (live) turn.moments.note(frame.sample + frame.pcm.length, frame.now);
-  level.value = frame.level;
+  level.value = metered(level.peek(), frame.level, frame.pcm.length / rateHz);
   take.value?.peaks.add(frame.pcm);
   listened += frame.pcm.length / rateHz;
 }

@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import type { StreamTotals } from "../core/api.ts";
+import { monotonic } from "../core/sound/context.ts";
 import { History } from "./samples.ts";
 
 /** What a direction of a stream added up to. */
@@ -46,10 +47,8 @@ export const histories = {
   final: new History(),
 } as const;
 
-/** Seconds of one monotonic clock. */
-export function now(): number {
-  return performance.now() / 1000;
-}
+/** Seconds of the clock of all instants here, those of the sound included. */
+export const now = monotonic;
 
 /** A stream begins: what the last one's digests said no longer holds. */
 export function beginComparison(): void {

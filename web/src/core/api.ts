@@ -233,6 +233,8 @@ export interface Node {
   readonly loop_lag: number;
   readonly streams: number;
   readonly connections: number;
+  /** Resident, without engine processes; null where the system does not tell. */
+  readonly memory_bytes?: number | null;
   readonly engines: readonly {
     readonly kind: string;
     readonly name: string;

@@ -8,7 +8,7 @@
 
 export type { SoundState } from "./context.ts";
 export { FIXES, type SoundCode, SoundError } from "./failure.ts";
-export { type Level, Meter } from "./meter.ts";
+export { type Level, Meter, metered, SILENCE } from "./meter.ts";
 export {
   type HeardFrame,
   Microphone,

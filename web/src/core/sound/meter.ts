@@ -9,6 +9,15 @@ export interface Level {
 
 export const SILENCE: Level = { rms: 0, peak: 0 };
 
+/** Decibels that a peak falls in a second, so that a meter of few pictures shows each. */
+const FALL = 20;
+
+/** What a meter shows `seconds` after it showed `before`, for a sound of level `now`. */
+export function metered(before: Level, now: Level, seconds: number): Level {
+  const fallen = before.peak * 10 ** ((-FALL / 20) * seconds);
+  return { rms: now.rms, peak: Math.max(now.peak, fallen) };
+}
+
 /** Level of all that was added since it was taken. */
 export class Meter {
   #power = 0;

@@ -4,14 +4,13 @@ import { quantised } from "./capture.ts";
 import { monotonic } from "./context.ts";
 import { SoundError } from "./failure.ts";
 import { Meter } from "./meter.ts";
-import type { HeardFrame } from "./microphone.ts";
+import { type HeardFrame, MOST_RATE } from "./microphone.ts";
 import { fileRate, readWav } from "./wav.ts";
 
 /** Hz at which files are opened that do not say theirs where we can read it. */
 const OTHER_RATE = 48_000;
-/** Hz that a server takes, and every browser can open files at (Web Audio API 1.0). */
+/** Hz that a server takes at the least, and every browser can open files at (Web Audio API 1.0). */
 const LEAST_RATE = 8_000;
-const MOST_RATE = 48_000;
 
 export interface Recording {
   /** One channel. */
