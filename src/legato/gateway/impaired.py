@@ -113,7 +113,7 @@ class Impaired(asyncio.Transport, asyncio.Protocol):
         self._up = Lane(self._loop, self._settle)
         self._down = Lane(self._loop, self._settle)
         self._closing = self._inner.is_closing()
-        self._aborted = self._lost = self._stopped = self._is_aside = False
+        self._aborted = self._lost = self._told = self._stopped = self._is_aside = False
         self._inner_full = self._writer_waits = not socket.is_writable
         self._up.is_held = socket.read_paused
         self._inner.set_protocol(self)
@@ -176,6 +176,8 @@ class Impaired(asyncio.Transport, asyncio.Protocol):
         self._closing = self._aborted = True
         self._down.clear()
         self._up.clear()
+        if self._lost:  # what was cleared may have had that in it, and nobody else tells of it
+            self._loop.call_soon(self._lose, None)
         self._inner.abort()
 
     def is_closing(self) -> bool:
@@ -264,7 +266,9 @@ class Impaired(asyncio.Transport, asyncio.Protocol):
 
     def _lose(self, exc: Exception | None) -> None:
         self._closing = True
-        self._socket.connection_lost(exc)
+        if not self._told:
+            self._told = True
+            self._socket.connection_lost(exc)
 
     def _bound_reader(self) -> None:
         full = self._up.size > (HELD_BYTES // 2 if self._stopped else HELD_BYTES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import struct
 from collections.abc import Collection
@@ -28,6 +29,9 @@ MAX_FREEZE: Final = 10.0
 """Seconds."""
 
 MAX_BODY_BYTES: Final = 4096
+
+BODY_TIMEOUT: Final = 5.0
+"""Seconds."""
 
 RESET: Final = struct.pack("ii", 1, 0)
 """Of SO_LINGER: an abort then sends a reset, as a broken line does, and not an end."""
@@ -162,10 +166,14 @@ def cut(connected: SpeechSocket) -> None:
 
 async def _body(request: Request) -> bytes:
     body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > MAX_BODY_BYTES:
-            raise MessageTooLarge(f"an order has at most {MAX_BODY_BYTES} bytes")
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > MAX_BODY_BYTES:
+                    raise MessageTooLarge(f"an order has at most {MAX_BODY_BYTES} bytes")
+    except TimeoutError as error:
+        raise MalformedMessage(f"the body did not come within {BODY_TIMEOUT:g} s") from error
     return body
 
 

@@ -292,3 +292,14 @@ async def test_a_peers_close_is_heard_through_it() -> None:
     await asyncio.sleep(0.1)
     assert isinstance(accepted.transport, FakeTransport)
     assert is_closed(accepted)
+
+
+async def test_who_aborts_what_is_lost_already_is_told_of_the_loss_once() -> None:
+    accepted, line = await impaired()
+    line.freeze(5.0)
+    line.connection_lost(None)
+    assert told(accepted) == []  # it is told in its turn
+    accepted.socket.transport.abort()
+    accepted.socket.transport.abort()
+    await asyncio.sleep(6.0)
+    assert told(accepted) == ["(lost)"]

@@ -24,7 +24,7 @@ CHUNK_BYTES: Final = 128 << 10
 MAX_RETRY_AFTER: Final = 300.0
 """Seconds that a hub may ask us to wait; if it asks for more, that is told instead."""
 
-_CONTENT_RANGE: Final = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+_CONTENT_RANGE: Final = re.compile(r"bytes (\d{1,18})-\d+/(\d+|\*)", re.ASCII)
 
 Report = Callable[[int], None]
 """Takes bytes that came; negative where some must be fetched anew. Called in any thread."""

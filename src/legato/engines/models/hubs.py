@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any, Final, Protocol
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -16,9 +17,15 @@ from legato.engines.models.config import ModelsConfig
 from legato.engines.models.faults import HubBroken
 from legato.engines.models.names import Hub, ModelName, is_safe
 from legato.engines.models.records import FileRecord, Manifest
+from legato.engines.models.shelf import MANIFEST
 from legato.engines.models.transport import Transport
 
 MAX_FILES: Final = 20_000
+MAX_FILE_BYTES: Final = 1 << 50
+MAX_SAID_CHARS: Final = 200
+"""Of what a hub says and we pass on."""
+
+_UNUSABLE: Final = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 
 
 class HubPort(Protocol):
@@ -58,9 +65,10 @@ class HuggingFace:
         try:
             files = [_huggingface_file(one) for one in told["siblings"]]
             commit, card = str(told["sha"]), told.get("cardData") or {}
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            licence = str(card.get("license") or "")
+        except _UNUSABLE as error:
             raise HubBroken(f"{url} is no listing of a model") from error
-        return _manifest(model, commit, files, licence=str(card.get("license") or ""))
+        return _manifest(model, commit, files, licence=licence)
 
     def address(self, model: ModelName, revision: str, path: str) -> str:
         return f"{self.base}/{model.repository}/resolve/{quote(revision, safe='')}/{quote(path)}"
@@ -85,9 +93,9 @@ class ModelScope:
         try:
             listed = told["Data"]["Files"]
             files = [_modelscope_file(one) for one in listed if one["Type"] != "tree"]
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except _UNUSABLE as error:
             said = told.get("Message") if isinstance(told, dict) else None
-            because = f": {said}" if isinstance(said, str) and said else ""
+            because = f": {_printable(said)}" if isinstance(said, str) and said else ""
             raise HubBroken(f"{url} is no listing of a model{because}") from error
         return _manifest(model, model.asked, files)
 
@@ -141,9 +149,30 @@ def _manifest(
     unsafe = [file.path for file in files if not is_safe(file.path)]
     if unsafe:
         raise HubBroken(f"{model} has a file that leads out of its folder: {unsafe[0]!r}")
-    if not files or len(files) > MAX_FILES or any(file.size_bytes < 0 for file in files):
+    fits = all(0 <= file.size_bytes <= MAX_FILE_BYTES for file in files)
+    if not files or len(files) > MAX_FILES or not fits:
         raise HubBroken(f"{model}: the hub lists {len(files)} files, which cannot be right")
-    if len({file.path for file in files}) < len(files):
-        raise HubBroken(f"{model}: the hub lists a file twice")
+    if not all((file.sha256 + file.blob_sha1).isascii() for file in files):
+        raise HubBroken(f"{model}: the hub lists a checksum that is none")
+    if not (revision.isprintable() and 0 < len(revision) <= MAX_SAID_CHARS):
+        raise HubBroken(f"{model}: the hub's revision cannot be right")
+    _check_names(model, files)
+    licence = _printable(licence)
     ordered = tuple(sorted(files, key=lambda file: file.path))
     return Manifest(model=model.plain, revision=revision, files=ordered, licence=licence)
+
+
+def _check_names(model: ModelName, files: list[FileRecord]) -> None:
+    paths = {file.path for file in files}
+    if len(paths) < len(files):
+        raise HubBroken(f"{model}: the hub lists a file twice")
+    folders = {parent.as_posix() for path in paths for parent in PurePosixPath(path).parents}
+    if clash := paths & folders:
+        raise HubBroken(f"{model}: the hub lists {min(clash)!r} as a file and as a folder")
+    if taken := [path for path in paths if path.partition("/")[0].startswith(MANIFEST)]:
+        raise HubBroken(f"{model} has a file with the name of our own record: {taken[0]!r}")
+
+
+def _printable(text: str) -> str:
+    """Return what a terminal shows and a file takes of a text, and not too much of it."""
+    return "".join(char for char in text[:MAX_SAID_CHARS] if char.isprintable())

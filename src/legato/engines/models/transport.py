@@ -6,6 +6,7 @@ import email.utils
 import http.client
 import json
 import ssl
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -16,6 +17,10 @@ from urllib.parse import urlsplit
 from legato.engines.models.faults import Hiccup, HubBroken, HubRefused, ModelNotFound
 
 MAX_LISTING_BYTES: Final = 32 << 20
+BLOCK_BYTES: Final = 64 << 10
+LISTING_TIMEOUT: Final = 120.0
+"""Seconds for a whole listing, which takes one or two; each piece has its own bound besides."""
+
 USER_AGENT: Final = "legato-speech"
 SECRET_HEADERS: Final = frozenset({"authorization", "cookie"})
 TRANSIENT: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -82,6 +87,8 @@ class Transport:
             raise Hiccup(f"{host} cannot be reached ({_said(error.reason)})") from error
         except (OSError, http.client.HTTPException) as error:
             raise Hiccup(f"{host} cannot be read ({_said(error)})") from error
+        except ValueError as error:  # a redirect to what is no address
+            raise HubBroken(f"{host} leads to no address ({_said(error)})") from error
 
     def read_json(self, url: str, headers: Mapping[str, str]) -> Any:
         """Ask for JSON.
@@ -94,13 +101,27 @@ class Transport:
         """
         with self.open(url, headers) as answer:
             try:
-                body = answer.read(MAX_LISTING_BYTES + 1)
+                body = _listing(answer, time.monotonic() + LISTING_TIMEOUT)
             except (OSError, http.client.HTTPException) as error:
                 raise Hiccup(f"{urlsplit(url).netloc} broke off ({_said(error)})") from error
         try:
             return json.loads(body)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise HubBroken(f"{urlsplit(url).netloc} answered no JSON; is it a hub?") from error
+
+
+def _listing(answer: http.client.HTTPResponse, deadline: float) -> bytes:
+    """Read what is no longer than a listing may be, and not slower than one.
+
+    Raises:
+        TimeoutError: If it is not whole in time.
+    """
+    body = bytearray()
+    while len(body) <= MAX_LISTING_BYTES and (block := answer.read1(BLOCK_BYTES)):
+        body += block
+        if time.monotonic() >= deadline:
+            raise TimeoutError(f"not whole within {LISTING_TIMEOUT:g} s")
+    return bytes(body)
 
 
 def _fault(host: str, error: urllib.error.HTTPError) -> Exception:
@@ -118,7 +139,7 @@ def _retry_after(told: str | None) -> float | None:
     """Read Retry-After: seconds or a date (RFC 9110, 10.2.3)."""
     if told is None:
         return None
-    if told.strip().isdigit():
+    if told.strip().isdecimal():
         return float(told)
     try:
         when = email.utils.parsedate_to_datetime(told)

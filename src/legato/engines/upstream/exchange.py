@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ssl
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from socket import SHUT_RDWR, socket
+from threading import Event, Timer
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -126,7 +127,8 @@ def exchange(request: Request, timing: Timing, cancellation: Cancellation) -> It
             response = _asked(connection, request, timing)
             with response:
                 if response.status != OK:
-                    raise _refused(response, request.secret)
+                    with _shut_at(timing.deadline, link):
+                        raise _refused(response, request.secret)
                 yield Answer(response, link, timing)
     finally:
         connection.close()
@@ -160,12 +162,17 @@ def _asked(connection: HTTPConnection, request: Request, timing: Timing) -> HTTP
     headers = {"Connection": "close", **request.headers, **request.secret.bearer()}
     connection.sock.settimeout(_left(timing.deadline))
     try:
-        connection.request(request.method, path, request.body, headers)
-        return connection.getresponse()
-    except TimeoutError as error:
-        raise Fault(Kind.SLOW, "the upstream did not begin to answer in time") from error
+        with _shut_at(timing.deadline, connection.sock) as is_over:
+            connection.request(request.method, path, request.body, headers)
+            response = connection.getresponse()
     except (OSError, HTTPException) as error:
+        if isinstance(error, TimeoutError) or is_over():
+            raise Fault(Kind.SLOW, "the upstream did not begin to answer in time") from error
         raise _broken(error) from error
+    if is_over():  # what came of the header looks whole
+        response.close()
+        raise Fault(Kind.SLOW, "the upstream did not begin to answer in time")
+    return response
 
 
 def _read(response: HTTPResponse, kind: Kind, limit: str) -> bytes:
@@ -216,6 +223,27 @@ def retry_after(given: str | None, *, now: float | None = None) -> float | None:
 
 def _left(deadline: float) -> float:
     return max(deadline - time.monotonic(), LEAST)
+
+
+@contextmanager
+def _shut_at(deadline: float, link: socket) -> Iterator[Callable[[], bool]]:
+    """Shut a connection at an instant; gives what tells whether it was.
+
+    A socket's own time-out begins anew with each byte.
+    """
+    over = Event()
+
+    def end() -> None:
+        over.set()
+        _shut(link)
+
+    timer = Timer(_left(deadline), end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield over.is_set
+    finally:
+        timer.cancel()
 
 
 def _shut(link: socket) -> None:

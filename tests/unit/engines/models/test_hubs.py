@@ -103,3 +103,46 @@ def test_what_modelscope_says_in_place_of_a_listing_is_told() -> None:
     answer = FakeTransport({"Code": 10010205001, "Success": False, "Message": "no such revision"})
     with pytest.raises(HubBroken, match="is no listing of a model: no such revision"):
         ModelScope("https://ms", {}).listing(parse("modelscope:o/n"), answer)
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        ({"size": float("inf")}, "no listing"),
+        ({"size": 1 << 60}, "cannot be right"),
+        ({"lfs": {"size": 1, "sha256": "\u00e9"}}, "a checksum that is none"),
+        ({"rfilename": ".legato-model.json"}, "the name of our own record"),
+        ({"rfilename": ".legato-model.json/x"}, "the name of our own record"),
+        ({"rfilename": "b/c"}, "'b' as a file and as a folder"),
+    ],
+)
+def test_a_file_that_cannot_be_fetched_or_kept_is_refused(told: dict[str, Any], why: str) -> None:
+    transport = huggingface({"rfilename": "b", "size": 1}, {"rfilename": "a", "size": 1} | told)
+    with pytest.raises(HubBroken, match=why):
+        HuggingFace("https://hf", {}).listing(parse("huggingface:o/n"), transport)
+
+
+@pytest.mark.parametrize("commit", ["", "\ud800", "a\x1b[2J", "c" * 300])
+def test_a_revision_that_cannot_be_one_is_refused(commit: str) -> None:
+    transport = huggingface({"rfilename": "a", "size": 1})
+    transport.answer["sha"] = commit
+    with pytest.raises(HubBroken, match="revision"):
+        HuggingFace("https://hf", {}).listing(parse("huggingface:o/n"), transport)
+
+
+def test_what_a_hub_says_cannot_steer_a_terminal() -> None:
+    transport = huggingface({"rfilename": "a", "size": 1})
+    transport.answer["cardData"] = {"license": "\x1b[2Jmit\ud800"}
+    listed = HuggingFace("https://hf", {}).listing(parse("huggingface:o/n"), transport)
+    assert listed.licence == "[2Jmit"
+    with pytest.raises(HubBroken, match=r"a model: \[2Jgone$"):
+        ModelScope("https://ms", {}).listing(
+            parse("modelscope:o/n"), FakeTransport({"Message": "\x1b[2Jgone"})
+        )
+
+
+def test_a_card_that_is_none_makes_no_listing() -> None:
+    transport = huggingface({"rfilename": "a", "size": 1})
+    transport.answer["cardData"] = "mit"
+    with pytest.raises(HubBroken, match="no listing"):
+        HuggingFace("https://hf", {}).listing(parse("huggingface:o/n"), transport)

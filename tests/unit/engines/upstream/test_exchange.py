@@ -1,6 +1,8 @@
+import socket
+import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 
@@ -86,3 +88,33 @@ def test_a_server_without_tls_is_unreachable_by_https(web: Echo) -> None:
 )
 def test_retry_after_is_seconds_or_a_date(given: str | None, seconds: float | None) -> None:
     assert retry_after(given, now=60.0) == seconds
+
+
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [
+        (b"HTTP/1.1 200 OK\r\nX: ", Kind.SLOW),
+        (b"HTTP/1.1 ", Kind.SLOW),
+        (b"HTTP/1.1 503 No\r\nContent-Length: 8000\r\n\r\n", Kind.BUSY),
+    ],
+)
+def test_an_answer_that_drips_is_not_waited_for(head: bytes, kind: Kind) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as listening:
+        upstream = threading.Thread(target=_drip, args=(listening, head))
+        upstream.start()
+        with pytest.raises(Fault) as caught:
+            fetch(f"http://127.0.0.1:{listening.getsockname()[1]}", timing(first=0.5))
+        upstream.join(5.0)
+    assert caught.value.kind is kind
+    assert not upstream.is_alive()
+
+
+def _drip(listening: socket.socket, head: bytes) -> None:
+    """Send a byte each 0.05 s after `head`, for at most 200 of them, until nobody takes it."""
+    client, _ = listening.accept()
+    with client, suppress(OSError):
+        client.recv(65_536)
+        client.sendall(head)
+        for _ in range(200):
+            time.sleep(0.05)
+            client.sendall(b"a")
