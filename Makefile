@@ -106,8 +106,8 @@ proto:
 
 docs:
 	@$(SETUP) dev
-	$(BIN)/python scripts/generate_docs.py
-	$(BIN)/python scripts/generate_typescript.py
+	$(BIN)/python -m scripts.generate_docs
+	$(BIN)/python -m scripts.generate_typescript
 
 clean:
 	rm -rf .venv .bench-venv .setup.lock .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache web/node_modules

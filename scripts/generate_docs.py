@@ -4,7 +4,6 @@ The wire's messages and their JSON Schema come from `legato.protocol`, the drawi
 tables, the errors from `legato.errors`, the configuration from `legato.settings`.
 """
 
-import argparse
 import dataclasses
 import importlib
 import importlib.util
@@ -30,8 +29,9 @@ from legato.protocol.messages import (
 )
 from legato.protocol.schema import attributes, summary, wire_schema
 from legato.session.states import LINK, STREAM, LinkSignal, LinkState, StreamSignal, StreamState
+from scripts.writing import ROOT, write
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+DOCS = ROOT / "docs"
 MADE_BY = (
     "<!-- Made by scripts/generate_docs.py from the code; change it there, then `make docs`. -->"
 )
@@ -355,23 +355,5 @@ def shown(value: object) -> str:
     return code(value) if isinstance(value, bool | int | float | str) else f"`{value}`"
 
 
-def main() -> int:
-    """Write the pages, or with `--check` name those that are stale; 0 when none is."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare, do not write")
-    check = parser.parse_args().check
-    stale = [
-        path
-        for path, text in pages().items()
-        if not path.exists() or path.read_text(encoding="utf-8") != text
-    ]
-    for path in stale:
-        print(f"{'stale' if check else 'written'}: {path.relative_to(DOCS.parent)}")
-        if not check:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(pages()[path], encoding="utf-8")
-    return 1 if check and stale else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write(pages(), __doc__))

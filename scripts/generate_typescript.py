@@ -4,7 +4,6 @@
 checked, and the codes of errors.
 """
 
-import argparse
 import json
 import sys
 import textwrap
@@ -22,8 +21,8 @@ from legato.protocol.messages import (
 )
 from legato.protocol.schema import wire_schema
 from legato.protocol.version import SUBPROTOCOL, VERSION
+from scripts.writing import ROOT, write
 
-ROOT = Path(__file__).resolve().parent.parent
 CORE = ROOT / "web" / "src" / "core"
 MADE_BY = "// Made by scripts/generate_typescript.py from the Python code; change it there."
 WIDTH = 100
@@ -299,22 +298,5 @@ KINDS: Mapping[str, Callable[[Json], str]] = {
 """Kinds by the type that a schema names."""
 
 
-def main() -> int:
-    """Write the files, or with `--check` name those that are stale; 0 when none is."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare, do not write")
-    check = parser.parse_args().check
-    stale = {
-        path: content
-        for path, content in files().items()
-        if not path.exists() or path.read_text(encoding="utf-8") != content
-    }
-    for path, content in stale.items():
-        print(f"{'stale' if check else 'written'}: {path.relative_to(ROOT)}")
-        if not check:
-            path.write_text(content, encoding="utf-8")
-    return 1 if check and stale else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write(files(), __doc__))

@@ -1,6 +1,6 @@
-"""Write what the sound of the browser's client must compute as Python does, to tests/vectors/.
+"""Write what the sound of the browser's client must compute as Python does.
 
-python scripts/write_sound_vectors.py
+`--check` only compares. From the root of the checkout: `python -m scripts.write_sound_vectors`.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import random
+import sys
 import wave
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +16,9 @@ from typing import Final
 
 from legato.cli.subtitles import VTT_HEADER, Cue, split, srt_cue, vtt_cue
 from legato.flow.start import CAREFUL_RISK, RISK, AdaptiveStart, Arrivals
+from scripts.writing import ROOT, write
 
-VECTORS: Final = Path(__file__).resolve().parent.parent / "tests" / "vectors"
+VECTORS: Final = ROOT / "tests" / "vectors"
 
 SAMPLE_RATE: Final = 16_000
 FRAME: Final = 320
@@ -39,6 +41,19 @@ TEXTS: Final = (
     "",
     " \t ",
 )
+
+
+def files() -> dict[Path, str]:
+    """Every file of vectors and what it must hold."""
+    return {
+        VECTORS / "start.json": _json(start_vectors(), indent=None),
+        VECTORS / "subtitles.json": _json(subtitle_vectors(), indent=2),
+        VECTORS / "wav.json": _json(wav_vectors(), indent=2),
+    }
+
+
+def _json(vectors: dict[str, object], *, indent: int | None) -> str:
+    return json.dumps(vectors, indent=indent, ensure_ascii=False) + "\n"
 
 
 def start_vectors() -> dict[str, object]:
@@ -139,17 +154,5 @@ def wav_vectors() -> dict[str, object]:
     }
 
 
-def main() -> None:
-    """Write all files."""
-    _write("start.json", start_vectors(), indent=None)
-    _write("subtitles.json", subtitle_vectors(), indent=2)
-    _write("wav.json", wav_vectors(), indent=2)
-
-
-def _write(name: str, vectors: dict[str, object], *, indent: int | None) -> None:
-    text = json.dumps(vectors, indent=indent, ensure_ascii=False)
-    (VECTORS / name).write_text(text + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(write(files(), __doc__))

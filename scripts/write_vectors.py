@@ -3,7 +3,6 @@
 From the root of the checkout: `python -m scripts.write_vectors`.
 """
 
-import argparse
 import json
 import sys
 from pathlib import Path
@@ -15,9 +14,10 @@ from legato.flow.backoff import ARTICLES, INTERACTIVE, Backoff, Profile
 from legato.flow.digest import Chain
 from legato.flow.pacing import TokenBucket
 from legato.protocol.media import AudioFrame, decode_frame, encode_frame
+from scripts.writing import ROOT, write
 from tests.simulation.conversations import conversations
 
-VECTORS = Path(__file__).resolve().parent.parent / "tests" / "vectors"
+VECTORS = ROOT / "tests" / "vectors"
 
 MUTATIONS = 400
 
@@ -141,22 +141,5 @@ def digests() -> list[Any]:
     return made
 
 
-def main() -> int:
-    """Write the files, or with `--check` name those that are stale; 0 when none is."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare, do not write")
-    check = parser.parse_args().check
-    stale = {
-        path: content
-        for path, content in files().items()
-        if not path.exists() or path.read_text(encoding="utf-8") != content
-    }
-    for path, content in stale.items():
-        print(f"{'stale' if check else 'written'}: tests/vectors/{path.name}")
-        if not check:
-            path.write_text(content, encoding="utf-8")
-    return 1 if check and stale else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write(files(), __doc__))

@@ -31,7 +31,7 @@ def test_a_generated_page_is_what_the_code_says(path: Path) -> None:
 
 def test_check_finds_nothing_to_write() -> None:
     done = subprocess.run(
-        [sys.executable, "scripts/generate_docs.py", "--check"],
+        [sys.executable, "-m", "scripts.generate_docs", "--check"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -10,11 +10,13 @@ import legato
 from legato.errors import CLIENT_ONLY, ERRORS
 from legato.protocol.codec import CLIENT_TYPES, SERVER_TYPES
 from scripts.generate_typescript import comment, files, plain_kind, type_of
+from scripts.write_sound_vectors import files as sound_vectors
 from scripts.write_vectors import files as vectors
 from tests.architecture.checkout import ROOT, name
 
 FILES = files()
 VECTORS = vectors()
+SOUND_VECTORS = sound_vectors()
 
 
 @pytest.mark.parametrize("path", sorted(FILES), ids=name)
@@ -27,12 +29,20 @@ def test_vectors_are_what_this_code_does(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == VECTORS[path], "python -m scripts.write_vectors"
 
 
-@pytest.mark.parametrize(
-    "command", [["scripts/generate_typescript.py"], ["-m", "scripts.write_vectors"]], ids=str
-)
-def test_check_finds_nothing_to_write(command: list[str]) -> None:
+@pytest.mark.parametrize("path", sorted(SOUND_VECTORS), ids=name)
+def test_vectors_of_sound_are_what_this_code_does(path: Path) -> None:
+    told = path.read_text(encoding="utf-8")
+    assert told == SOUND_VECTORS[path], "python -m scripts.write_sound_vectors"
+
+
+@pytest.mark.parametrize("script", ["generate_typescript", "write_vectors", "write_sound_vectors"])
+def test_check_finds_nothing_to_write(script: str) -> None:
     done = subprocess.run(
-        [sys.executable, *command, "--check"], cwd=ROOT, capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", f"scripts.{script}", "--check"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 

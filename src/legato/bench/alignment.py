@@ -5,22 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from legato.speech.reading.english_numerals import cardinal
+
 _SPELLINGS = {"mr": "mister", "mrs": "missus", "dr": "doctor", "st": "saint"}
-_NUMBERS = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-]
+_LAST_IN_WORDS = 12
+"""Up to here prose writes numbers as words, and a listener cannot tell which were written so."""
+
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 
@@ -31,8 +21,8 @@ def words_of(text: str) -> list[str]:
 
 
 def _spelt_out(word: str) -> str:
-    if word.isdecimal() and int(word) < len(_NUMBERS):
-        return _NUMBERS[int(word)]
+    if word.isdecimal() and int(word) <= _LAST_IN_WORDS:
+        return cardinal(str(int(word)))
     return _SPELLINGS.get(word, word)
 
 

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
-from urllib.request import urlopen
 
 import msgspec
 
@@ -15,7 +14,6 @@ from legato.bench.stack import QUIET, legato, redis_server, settings_file
 
 WORKERS: Final = 2
 RESUME_WINDOW: Final = 30.0
-TIMEOUT: Final = 10.0
 
 SETTINGS: Final = """\
 [gateway]
@@ -87,7 +85,7 @@ class Fleet:
 
     async def cluster(self) -> Cluster:
         """Ask the gateway who holds what."""
-        body = await asyncio.to_thread(_fetch, f"{self.gateway.http}/v1/cluster")
+        body = await self.gateway.get("/v1/cluster")
         return msgspec.json.decode(body, type=Cluster)
 
 
@@ -104,8 +102,3 @@ async def fleet() -> AsyncIterator[Fleet]:
         running = Fleet(stack, url, config)
         await running.start()
         yield running
-
-
-def _fetch(url: str) -> bytes:
-    with urlopen(url, timeout=TIMEOUT) as answer:  # noqa: S310  (http, of our own server)
-        return bytes(answer.read())

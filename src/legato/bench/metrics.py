@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import Counter
 from typing import Final
-from urllib.request import urlopen
+
+from legato.bench.process import Running
 
 LAG: Final = re.compile(r'^legato_loop_lag_seconds_bucket\{le="([^"]+)"\} (\S+)$', re.MULTILINE)
-TIMEOUT: Final = 10.0
 
 Buckets = Counter[float]
 """Looks by the upper bound in seconds of the bucket they fell into."""
 
 
-async def lag(http: str) -> Buckets:
+async def lag(server: Running) -> Buckets:
     """Ask a server how often its loop has been how late so far.
-
-    Args:
-        http: Its address.
 
     Raises:
         OSError: If it does not answer.
         ValueError: If it has no such metric.
     """
-    return buckets_of(await asyncio.to_thread(_fetch, f"{http}/metrics"))
+    return buckets_of(str(await server.get("/metrics"), "utf-8"))
 
 
 def buckets_of(exposition: str) -> Buckets:
@@ -60,8 +56,3 @@ def at_most(buckets: Buckets, share: float) -> float:
         if seen >= share * total:
             return bound
     raise AssertionError("a share above 1")
-
-
-def _fetch(url: str) -> str:
-    with urlopen(url, timeout=TIMEOUT) as answer:  # noqa: S310  (http, of our own server)
-        return str(answer.read(), "utf-8")

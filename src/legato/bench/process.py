@@ -12,8 +12,10 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.request import urlopen
 
 START_TIMEOUT = 60.0
+ANSWER_TIMEOUT = 10.0
 STOP_TIMEOUT = 15.0
 MAX_LINE_BYTES = 1 << 20
 _ADDRESS = re.compile(rb"ws://([\w.:\[\]-]+:\d+)")
@@ -46,6 +48,19 @@ class Running:
     def http(self) -> str:
         """Where everything else does."""
         return f"http://{self.address}"
+
+    async def get(self, path: str) -> bytes:
+        """Ask for what stands at a path.
+
+        Raises:
+            OSError: If it does not answer, or with an error.
+        """
+        return await asyncio.to_thread(_fetch, f"{self.http}{path}")
+
+
+def _fetch(url: str) -> bytes:
+    with urlopen(url, timeout=ANSWER_TIMEOUT) as answer:  # noqa: S310  (http, of our own server)
+        return bytes(answer.read())
 
 
 @asynccontextmanager

@@ -131,14 +131,13 @@ async def measure(setup: Setup) -> list[Row]:
         servers = await stack.enter_async_context(shared())
         clients = await stack.enter_async_context(crew(PROCESSES))
         setup.tell(f"opening {count * PROCESSES} streams")
-        http = servers.running.http
         await clients.open(Clients(address=servers.running.address, count=count, every=EVERY))
         for number in range(rounds):
             await asyncio.sleep(CALM)
             setup.tell(f"cut {number + 1} of {rounds}")
-            before, busy, began = await lag(http), busy_seconds(), perf_counter()
+            before, busy, began = await lag(servers.running), busy_seconds(), perf_counter()
             outcomes.append(await clients.cut())
-            looks.update(await lag(http) - before)
+            looks.update(await lag(servers.running) - before)
             others.append((busy_seconds() - busy) / (perf_counter() - began))
         endings = await clients.end()
     return rows_of(outcomes, looks, endings, busy=max(others))

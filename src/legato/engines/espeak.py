@@ -23,7 +23,7 @@ from legato.engines.installation import add_command, is_checkout, package_file, 
 from legato.engines.markup import letters_of, spoken, unread
 from legato.errors import EngineFailed, EngineUnavailable, UnknownVoice, UnsupportedText
 from legato.speech import SynthesisRequest, Voice
-from legato.speech.scripts import Script, is_speakable, runs, script_of, unspeakable
+from legato.speech.scripts import Script, is_speakable, kanji_in, runs, unspeakable
 
 FORMAT: Final = AudioFormat(22_050)
 
@@ -163,7 +163,7 @@ class Espeak:
     def _speak(
         self, library: _Library, chosen: str | None, speed: float, piece: str
     ) -> Iterator[bytes]:
-        foreign = unspeakable(piece, self.info.scripts) or unread_kanji(piece) or unread(piece)
+        foreign = unspeakable(piece, self.info.scripts) or kanji_in(piece) or unread(piece)
         if foreign:
             raise UnsupportedText(f"espeak cannot speak {foreign!r}", characters=foreign)
         parts = list(chain.from_iterable(map(bounded, runs(spoken(piece)))))
@@ -196,18 +196,6 @@ def voice_for(request: SynthesisRequest) -> str | None:
     by_language = {language.lower(): name for name, language, _ in reversed(_VOICES)}
     by_primary = {language.split("-")[0].lower(): name for name, language, _ in reversed(_VOICES)}
     return by_language.get(wanted) or by_primary.get(wanted.split("-")[0])
-
-
-def unread_kanji(text: str) -> str:
-    """Return the Han characters of Japanese text, which eSpeak cannot read."""
-    han = (
-        char
-        for script, run in runs(text)
-        if script is Script.KANA
-        for char in run
-        if script_of(char) is Script.HAN
-    )
-    return "".join(dict.fromkeys(han))
 
 
 def bounded(run: tuple[Script, str]) -> Iterator[tuple[Script, str]]:

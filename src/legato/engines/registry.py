@@ -62,7 +62,8 @@ def listings(kind: EngineKind) -> tuple[Listing, ...]:
 
     No weights are loaded, but the code of each engine is imported.
     """
-    return tuple(listing(kind, name) for name in sorted(_entry_points(kind)))
+    points = _entry_points(kind)  # once: it reads a file of every installed distribution
+    return tuple(_listing(kind, points[name], None) for name in sorted(points))
 
 
 def available(kind: EngineKind) -> tuple[str, ...]:
@@ -137,19 +138,29 @@ def built(name: str, factory: Callable[..., Any], options: Options | None) -> An
         raise EngineUnavailable(f"{name} does not take these options: {error}") from error
 
 
-def _new(kind: EngineKind, name: str, options: Options | None = None) -> Engine:
-    points = _entry_points(kind)
-    if name not in points:
+def _entry_point(kind: EngineKind, name: str) -> importlib.metadata.EntryPoint:
+    point = _entry_points(kind).get(name)
+    if point is None:
         raise UnknownEngine(f"no engine {name!r} for {kind}; at hand: {_names(available(kind))}")
+    return point
+
+
+def _new(kind: EngineKind, name: str, options: Options | None = None) -> Engine:
+    return _made(kind, _entry_point(kind, name), options)
+
+
+def _made(
+    kind: EngineKind, point: importlib.metadata.EntryPoint, options: Options | None
+) -> Engine:
     try:
-        factory = points[name].load()
+        factory = point.load()
     except (ImportError, AttributeError) as error:
-        raise EngineUnavailable(f"the engine {name} cannot be imported: {error}") from error
-    engine: object = built(name, factory, options)
+        raise EngineUnavailable(f"the engine {point.name} cannot be imported: {error}") from error
+    engine: object = built(point.name, factory, options)
     port = Synthesizer if kind is EngineKind.SYNTHESIZE else Recognizer
     if isinstance(engine, port):
         return engine
-    raise EngineUnavailable(f"{points[name].value} is no {port.__name__} (legato.engines.base)")
+    raise EngineUnavailable(f"{point.value} is no {port.__name__} (legato.engines.base)")
 
 
 def _check(engine: Engine) -> None:
@@ -163,17 +174,23 @@ def listing(kind: EngineKind, name: str, options: Options | None = None) -> List
     Raises:
         UnknownEngine: If there is none of this name.
     """
+    return _listing(kind, _entry_point(kind, name), options)
+
+
+def _listing(
+    kind: EngineKind, point: importlib.metadata.EntryPoint, options: Options | None
+) -> Listing:
     try:
-        engine = _new(kind, name, options)
+        engine = _made(kind, point, options)
     except EngineUnavailable as error:
-        return Listing(name=name, kind=kind, info=None, missing=error.message)
+        return Listing(name=point.name, kind=kind, info=None, missing=error.message)
     missing = None
     try:
         _check(engine)
     except EngineUnavailable as error:
         missing = error.message
     return Listing(
-        name=name,
+        name=point.name,
         kind=kind,
         info=engine.info,
         missing=missing,

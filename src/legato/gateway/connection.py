@@ -173,16 +173,16 @@ class Connection(Shell):
         if stream is None and not (self._lost and start.framing != "raw"):
             await self._streams.abandon(identity, start.stream_id)
         elif stream is None:
-            await self._streams.submit(self._streams.keep(identity, start, choice), choice)
+            await self._streams.submit(self._streams.keep(identity, start, choice))
         else:
-            await self._begin(stream, identity, choice)
+            await self._begin(stream, identity)
 
-    async def _begin(self, stream: ServerStream, identity: Identity, choice: Choice) -> None:
+    async def _begin(self, stream: ServerStream, identity: Identity) -> None:
         relay = self._streams.relay(identity, stream, listener=self)
         self._relays[stream] = relay
         self._flush_soon()
         try:
-            await self._streams.submit(relay, choice)
+            await self._streams.submit(relay)
         except LegatoError as error:
             self._session.fail(stream, error)
             self._flush_soon()

@@ -147,13 +147,12 @@ class Streams:
         self.park(relay)
         return relay
 
-    async def submit(self, relay: Relay, choice: Choice) -> None:
+    async def submit(self, relay: Relay) -> None:
         """Have a worker take the stream, unless it was dropped.
 
         Raises:
             LegatoError: If the bus does not take the job.
         """
-        del choice  # the stream knows it
         await self._queueing.submit(relay)
 
     async def abandon(self, identity: Identity, stream_id: str) -> None:

@@ -147,6 +147,18 @@ def runs(text: str) -> list[tuple[Script, str]]:
     return [(script, text[a:b]) for (script, a), (_, b) in zip(starts, ends, strict=True)]
 
 
+def kanji_in(text: str) -> str:
+    """Return the Han characters of Japanese text, each once: some engines read its kana only."""
+    han = (
+        char
+        for script, run in runs(text)
+        if script is Script.KANA
+        for char in run
+        if script_of(char) is Script.HAN
+    )
+    return "".join(dict.fromkeys(han))
+
+
 def _starts(text: str) -> Iterator[tuple[Script, int]]:
     scripts = [script_of(char) for char in text]
     if Script.KANA in scripts:

@@ -128,14 +128,17 @@ class EnginePool:
 
     async def run(self) -> None:
         """Keep the hosts alive, for as long as the engine can be used."""
-        if self.reason is None:
-            try:
-                async with asyncio.TaskGroup() as group:
-                    for _ in range(self._host_count):
-                        group.create_task(self._keep())
-            finally:
-                if self._template is not None:
-                    await self._template.stop()
+        if self.reason is not None:
+            # No warning: the engines of the default list need not all be installed.
+            log.info("engine unavailable", engine=self.spec.name, reason=self.reason)
+            return
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self._host_count):
+                    group.create_task(self._keep())
+        finally:
+            if self._template is not None:
+                await self._template.stop()
 
     @property
     def waiting(self) -> int:

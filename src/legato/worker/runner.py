@@ -16,12 +16,12 @@ from legato.bus.records import EngineRecord, ProcessRecord
 from legato.engines import registry
 from legato.engines.base import EngineKind
 from legato.engines.registry import Listing
-from legato.errors import BusUnavailable
+from legato.errors import BusUnavailable, UnknownEngine
 from legato.telemetry.logs import logger
 from legato.telemetry.metrics import JOBS, JOBS_ACTIVE
 from legato.worker.announcement import Announcement, describe
 from legato.worker.assignment import RELEASED, Assignment
-from legato.worker.config import WorkerConfig
+from legato.worker.config import EngineSpec, WorkerConfig
 from legato.worker.pool import EnginePool
 from legato.worker.routing import Router
 from legato.worker.wear import Uses
@@ -84,8 +84,7 @@ class Worker:
     async def start(self) -> None:
         """Begin: engines load, and jobs are claimed for each as soon as it is warm."""
         listings = await asyncio.to_thread(_listings, self._config)
-        for spec in self._config.engines:
-            listing = None if spec.target else listings.get((spec.kind, spec.name))
+        for spec, listing in zip(self._config.engines, listings, strict=True):
             pool = EnginePool(spec, self._config, listing, self._announcement.changed)
             self._pools.append(pool)
         self._router = Router([p for p in self._pools if p.spec.kind is EngineKind.SYNTHESIZE])
@@ -329,11 +328,15 @@ def _raise_failure(task: asyncio.Task[None]) -> None:
         raise error
 
 
-def _listings(config: WorkerConfig) -> dict[tuple[EngineKind, str], Listing]:
-    """Return what the registry knows of the engines; imports their code."""
-    kinds: Sequence[EngineKind] = sorted({spec.kind for spec in config.engines})
-    known = {(kind, item.name): item for kind in kinds for item in registry.listings(kind)}
-    for spec in config.engines:
-        if spec.options and (spec.kind, spec.name) in known:
-            known[spec.kind, spec.name] = registry.listing(spec.kind, spec.name, spec.options)
-    return known
+def _listings(config: WorkerConfig) -> list[Listing | None]:
+    """Return what the registry knows of each engine; imports their code and no other's."""
+    return [_listing(spec) for spec in config.engines]
+
+
+def _listing(spec: EngineSpec) -> Listing | None:
+    if spec.target is not None:
+        return None
+    try:
+        return registry.listing(spec.kind, spec.name, spec.options)
+    except UnknownEngine:  # which its host finds too, and says
+        return None

@@ -15,6 +15,7 @@ words = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=8)
         ("an ill-disposed man", ["an", "ill", "disposed", "man"]),
         ("Don’t - STOP!", ["don't", "stop"]),
         ("2 men, 31 years", ["two", "men", "31", "years"]),
+        ("0 07 12 13", ["zero", "seven", "twelve", "13"]),
         ("  … ", []),
     ],
 )

@@ -1,9 +1,12 @@
+import asyncio
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from legato.bench.process import ServerFailed, server
+from legato.bench.process import Running, ServerFailed, server
 
 pytestmark = pytest.mark.integration
 
@@ -42,3 +45,29 @@ async def test_a_server_that_does_not_start_is_told_with_its_words(program: str)
     with pytest.raises(ServerFailed, match="did not start; it said: "):
         async with server([sys.executable, "-c", program], ready=b"ready"):
             pass
+
+
+@asynccontextmanager
+async def answering(status: str) -> AsyncIterator[Running]:
+    """Somebody who answers everything with this status and what was asked for."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        path = (await reader.readuntil(b"\r\n\r\n")).split()[1]
+        writer.write(b"HTTP/1.1 %b\r\nContent-Length: %d\r\n\r\n" % (status.encode(), len(path)))
+        writer.write(path)
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
+        host, port = listening.sockets[0].getsockname()
+        yield Running(pid=0, address=f"{host}:{port}", ready_after=0.0)
+
+
+async def test_a_server_is_asked_for_a_path() -> None:
+    async with answering("200 OK") as running:
+        assert await running.get("/metrics") == b"/metrics"
+
+
+async def test_a_server_that_is_not_ready_is_not_believed() -> None:
+    async with answering("503 Service Unavailable") as running:
+        with pytest.raises(OSError, match="503"):
+            await running.get("/readyz")

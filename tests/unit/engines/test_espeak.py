@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from legato.audio import AudioFormat
-from legato.engines.espeak import Espeak, bounded, unread_kanji, voice_for
+from legato.engines.espeak import Espeak, bounded, voice_for
 from legato.errors import EngineUnavailable, UnknownVoice, UnsupportedText
 from legato.speech import SynthesisRequest
 from legato.speech.scripts import Script
@@ -49,12 +49,6 @@ def test_a_run_is_cut_at_white_space_or_punctuation() -> None:
     chinese = [part for _, part in bounded((Script.HAN, "今天天气很好，" * 60))]
     assert all(part.endswith("，") for part in chinese)
     assert [len(part) for _, part in bounded((Script.HAN, "好" * 700))] == [300, 300, 100]
-
-
-def test_kanji_are_found_in_japanese_text_alone() -> None:
-    assert unread_kanji("日本語です") == "日本語"
-    assert unread_kanji("你好") == ""
-    assert unread_kanji("ひらがな") == ""
 
 
 def test_an_engine_that_is_not_loaded_says_so() -> None:

@@ -1,3 +1,4 @@
+import importlib.metadata
 import subprocess
 import sys
 from pathlib import Path
@@ -175,3 +176,15 @@ def test_an_engine_is_listed_and_made_with_its_options() -> None:
     assert vars(registry.create(kind, "tuned", options)) == options
     wrong = registry.listing(kind, "tuned", {"colour": "red"})
     assert "tuned does not take these options" in (wrong.missing or "")
+
+
+def test_the_distributions_are_read_once_for_all_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, reads = importlib.metadata.entry_points, []
+
+    def counted(*, group: str) -> importlib.metadata.EntryPoints:
+        reads.append(group)
+        return read(group=group)
+
+    monkeypatch.setattr(importlib.metadata, "entry_points", counted)
+    assert len(registry.listings(EngineKind.SYNTHESIZE)) > 1
+    assert reads == ["legato.synthesizers"]

@@ -110,7 +110,7 @@ async def test_a_job_for_a_stream_dropped_meanwhile_is_withdrawn() -> None:
     )
     gateway.streams.drop(relay)
     gateway.streams.drop(relay)
-    await gateway.streams.submit(relay, Choice("echo", None))
+    await gateway.streams.submit(relay)
     assert gateway.bus.counts()["jobs"] == 0
 
 

@@ -2,7 +2,15 @@ import unicodedata
 
 import pytest
 
-from legato.speech.scripts import Script, is_speakable, runs, script_of, scripts_in, unspeakable
+from legato.speech.scripts import (
+    Script,
+    is_speakable,
+    kanji_in,
+    runs,
+    script_of,
+    scripts_in,
+    unspeakable,
+)
 
 LATIN, HAN, KANA, COMMON = Script.LATIN, Script.HAN, Script.KANA, Script.COMMON
 
@@ -104,3 +112,11 @@ def test_mixed_text_is_split_into_runs_of_one_script(
 ) -> None:
     assert runs(text) == expected
     assert "".join(piece for _, piece in runs(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "kanji"),
+    [("日本語です。日本です", "日本語"), ("你好", ""), ("ひらがな", ""), ("", "")],
+)
+def test_kanji_are_found_in_japanese_text_alone(text: str, kanji: str) -> None:
+    assert kanji_in(text) == kanji

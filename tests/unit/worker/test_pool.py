@@ -27,6 +27,18 @@ async def test_an_engine_that_is_missing_is_unavailable_from_the_start() -> None
         await pool.open(REQUEST)
 
 
+async def test_the_log_says_why_an_engine_that_is_missing_cannot_be_used(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    listing = Listing(name="x", kind=EngineKind.SYNTHESIZE, info=None, missing="install it")
+    spec = EngineSpec(kind=EngineKind.SYNTHESIZE, name="x")
+    await EnginePool(spec, WorkerConfig(), listing, changed=lambda: None).run()
+    (told,) = (record.getMessage() for record in caplog.records)
+    assert "engine unavailable" in told
+    assert "install it" in told
+
+
 async def test_a_call_speaks() -> None:
     async with Running(TONE) as (pool,):
         assert (pool.state, pool.slots) == (PoolState.READY, 8)

@@ -1,5 +1,7 @@
 import asyncio
 import logging
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -322,3 +324,35 @@ async def test_a_worker_asks_to_be_replaced_after_so_many_streams() -> None:
         await asyncio.wait_for(finished, 20)
         await worker.stop(drain=20)
     assert bus.counts()["jobs"] == 0
+
+
+async def test_an_engine_that_nobody_knows_is_told_and_the_others_serve() -> None:
+    unknown = EngineSpec(kind=EngineKind.SYNTHESIZE, name="siren")
+    async with Worker(MemoryBus(), WorkerConfig(engines=(unknown, TONE))) as worker:
+        await ready(worker)
+        lost, tone = worker.engines()
+    assert lost.state == "unavailable"
+    assert "no engine 'siren'" in (lost.reason or "")
+    assert tone.state == "ready"
+
+
+def test_a_worker_imports_only_the_engines_that_it_is_to_have() -> None:
+    script = (
+        "import asyncio, sys\n"
+        "from legato.bus.memory import MemoryBus\n"
+        "from legato.engines.base import EngineKind\n"
+        "from legato.worker.config import EngineSpec, WorkerConfig\n"
+        "from legato.worker.runner import Worker\n"
+        "async def run():\n"
+        "    tone = EngineSpec(kind=EngineKind.SYNTHESIZE, name='tone')\n"
+        "    async with Worker(MemoryBus(), WorkerConfig(engines=(tone,))) as worker:\n"
+        "        await worker.wait_ready()\n"
+        "        print(worker.engines()[0].state)\n"
+        "asyncio.run(run())\n"
+        "others = ('legato.engines.upstream.', 'legato.engines.cosyvoice.')\n"
+        "print(*sorted(name for name in sys.modules if name.startswith(others)))\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert run.stdout.split() == ["ready"]

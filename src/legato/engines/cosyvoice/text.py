@@ -9,7 +9,7 @@ from typing import Final
 from legato.engines.cosyvoice.directory import Version
 from legato.engines.markup import letters_of, spoken, unread
 from legato.errors import UnsupportedText
-from legato.speech.scripts import Script, is_speakable, runs, script_of, unspeakable
+from legato.speech.scripts import is_speakable, kanji_in, unspeakable
 
 END_OF_PROMPT: Final = "<|endofprompt|>"
 ASSISTANT: Final = "You are a helpful assistant."
@@ -41,7 +41,7 @@ def readable(text: str, version: Version, *, control_tokens: bool = False) -> st
         )
     foreign = unspeakable(text, version.scripts) or unread(text)
     if version.number == _IS_3:
-        foreign = foreign or kanji_in(text)
+        foreign = foreign or kanji_in(text)  # it reads Japanese as katakana only
         text = text.translate(_TO_KATAKANA)
     if foreign:
         raise UnsupportedText(f"cosyvoice cannot speak {foreign!r}", characters=foreign)
@@ -53,18 +53,6 @@ def readable(text: str, version: Version, *, control_tokens: bool = False) -> st
             f"cosyvoice finds nothing to say in {text[:40]!r}", characters=letters_of(text)
         )
     return ""
-
-
-def kanji_in(text: str) -> str:
-    """Return the Han characters of Japanese text, which version 3 reads as katakana only."""
-    han = (
-        char
-        for script, run in runs(text)
-        if script is Script.KANA
-        for char in run
-        if script_of(char) is Script.HAN
-    )
-    return "".join(dict.fromkeys(han))
 
 
 def bounded(text: str) -> Iterator[str]:

@@ -7,7 +7,6 @@ from legato.engines.cosyvoice.text import (
     bounded,
     cross_lingual,
     instruction,
-    kanji_in,
     readable,
     spaced,
     zero_shot_prompt,
@@ -46,7 +45,7 @@ def test_japanese_is_katakana_for_version_3() -> None:
     assert readable("こんにちは", TWO) == "こんにちは"
     with pytest.raises(UnsupportedText, match="日本"):
         readable("日本です", THREE)
-    assert kanji_in("你好") == ""
+    assert readable("你好", THREE) == "你好"
 
 
 def test_what_has_letters_is_not_passed_over() -> None:
