@@ -23,6 +23,23 @@ class EngineKind(StrEnum):
     RECOGNIZE = "recognize"
 
 
+class Ability(StrEnum):
+    """What a client may ask for that not every engine can do; refused by name where it cannot."""
+
+    HOTWORDS = "hotwords"
+    """Favours the words of `RecognitionRequest.hotwords`."""
+    PUNCTUATION = "punctuation"
+    """Writes punctuation or leaves it out, as asked."""
+    INVERSE_NORMALIZATION = "inverse_normalization"
+    """Writes numbers as figures or as words, as asked."""
+    LANGUAGE_DETECTION = "language_detection"
+    """Finds out by itself which language is spoken, and says so."""
+    SPEAKERS = "speakers"
+    """Tells who spoke."""
+    CLONING = "cloning"
+    """Speaks with the voice of `SynthesisRequest.prompt`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineInfo:
     """What an engine says of itself, before its weights are loaded.
@@ -45,6 +62,7 @@ class EngineInfo:
         written_out: Primary language tags, of "en" and "zh", in which the worker writes out
             numbers, dates, signs and addresses as words before it; empty: it is given text as it
             came.
+        abilities: What it can do beside the plain work.
     """
 
     name: str
@@ -60,6 +78,7 @@ class EngineInfo:
     forkable: bool = False
     licence: str = ""
     written_out: frozenset[str] = frozenset()
+    abilities: frozenset[Ability] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

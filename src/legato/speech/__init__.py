@@ -2,7 +2,7 @@
 
 from legato.speech.requests import Endpointing, RecognitionRequest, SynthesisRequest
 from legato.speech.transcripts import Transcript, Word
-from legato.speech.voices import Voice
+from legato.speech.voices import Voice, VoicePrompt
 
 __all__ = [
     "Endpointing",
@@ -10,5 +10,6 @@ __all__ = [
     "SynthesisRequest",
     "Transcript",
     "Voice",
+    "VoicePrompt",
     "Word",
 ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from legato.audio import AudioFormat
+from legato.speech.voices import VoicePrompt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,7 @@ class SynthesisRequest:
         speed: Speaking rate, 1.0 is the voice's own; 0.5 to 2.0.
         seed: Seed of this stream and segment, for engines that draw random numbers.
         options: Engine-specific settings, JSON values.
+        prompt: A recording whose voice is to speak, for engines that can; then `voice` is its name.
     """
 
     format: AudioFormat
@@ -28,6 +30,7 @@ class SynthesisRequest:
     speed: float = 1.0
     seed: int = 0
     options: Mapping[str, object] = field(default_factory=dict)
+    prompt: VoicePrompt | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +56,8 @@ class RecognitionRequest:
         language: BCP 47 tag, or None for the engine's default.
         endpointing: When text becomes final.
         hotwords: Words to favour, where the engine can.
+        punctuation: Whether punctuation is written; None leaves it to the engine.
+        inverse_normalization: Whether numbers are written as figures; None leaves it to the engine.
         options: Engine-specific settings, JSON values.
     """
 
@@ -60,4 +65,6 @@ class RecognitionRequest:
     language: str | None = None
     endpointing: Endpointing = field(default_factory=Endpointing)
     hotwords: tuple[str, ...] = ()
+    punctuation: bool | None = None
+    inverse_normalization: bool | None = None
     options: Mapping[str, object] = field(default_factory=dict)

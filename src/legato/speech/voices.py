@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from legato.audio import AudioFormat
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Voice:
@@ -22,3 +24,22 @@ class Voice:
     languages: tuple[str, ...] = ("en",)
     gender: str | None = None
     description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoicePrompt:
+    """A recording of a speaker, for engines that can speak with any voice.
+
+    Attributes:
+        name: Of the voice; unique within its tenant.
+        pcm: 3 to 30 s of one speaker, 16-bit little-endian, interleaved.
+        format: Of `pcm`.
+        text: What is said in it, "" if that is not known.
+        digest: Hex SHA-256 of `pcm`: two prompts with the same one are the same voice.
+    """
+
+    name: str
+    pcm: bytes
+    format: AudioFormat
+    text: str = ""
+    digest: str = ""
