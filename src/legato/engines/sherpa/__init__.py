@@ -1,0 +1,1 @@
+"""Models of sherpa-onnx: recognition and speech from model directories of the user."""
