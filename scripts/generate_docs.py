@@ -70,8 +70,10 @@ From weak to strong: the default, the TOML file, the environment, the command li
 `worker.engines` is a list of objects, of which the table shows the names only. `kind` is
 `synthesize` or `recognize`, `name` one that `legato doctor` lists; `processes` (1) is how many
 engine processes to keep, `slots` how many streams one of them serves at once (what the engine
-says), `target` a `module:Class` to use instead of what is registered under the name. A worker
-that speaks with two processes of hibari, and knows no other engine:
+says), `target` a `module:Class` to use instead of what is registered under the name, `options` what
+the engine's page names, and `unload_after` the seconds without a stream at work after which its
+processes end ([engines.md](engines.md#memory)). A worker that speaks with two processes of hibari,
+and knows no other engine:
 
 ```toml
 [worker]

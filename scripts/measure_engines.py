@@ -1,19 +1,23 @@
 """Measure the embedded engines alone: time to first audio, real-time factor, decode cost, memory.
 
     python scripts/measure_engines.py
+    python scripts/measure_engines.py faster-whisper model=models/faster-whisper-tiny.en threads=1
 
-Prints the tables of docs/engines.md. Each engine runs in a process of its own. The recognizer
-hears the LibriVox clips of Debian's `pocketsphinx-testdata` at the speed of speech.
+Prints the tables of docs/engines.md, or that of one recognizer with its options. Each engine runs
+in a process of its own. The recognizer hears the LibriVox clips of Debian's `pocketsphinx-testdata`
+at the speed of speech.
 """
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import platform
 import re
 import resource
 import statistics
+import sys
 import time
 import wave
 from collections.abc import Callable, Iterator
@@ -43,7 +47,16 @@ def main() -> None:
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     print(f"{platform.machine()}, {os.cpu_count()} CPUs, {platform.platform()}, load {load}\n")
     context = multiprocessing.get_context("spawn")
-    for part in (synthesis("hibari"), synthesis("espeak"), decoding, recognition):
+    parts: list[Callable[[], None]] = [
+        synthesis("hibari"),
+        synthesis("espeak"),
+        decoding,
+        recognition("moonshine", {}),
+    ]
+    if len(sys.argv) > 1:
+        pairs = (argument.partition("=") for argument in sys.argv[2:])
+        parts = [recognition(sys.argv[1], {name: json_or_text(value) for name, _, value in pairs})]
+    for part in parts:
         process = context.Process(target=part)
         process.start()
         process.join(600)
@@ -94,43 +107,49 @@ def decoding() -> None:
     rows(("silero: a window of 32 ms", f"{statistics.median(windows) * 1e6:.0f} us"))
 
 
-def recognition() -> None:
+class recognition:  # noqa: N801 - used as a function that can be pickled
     """Latency and errors of the clips, fed at the speed of speech."""
-    engine = create(EngineKind.RECOGNIZE, "moonshine")
-    load = seconds(engine.load)
-    first: list[float] = []
-    latencies: dict[float, list[float]] = {0.0: [], 1.0: []}
-    errors: list[str] = []
-    words, cpu, audio = 0, 0.0, 0.0
-    for path in sorted(CLIPS.glob("*.wav")):
-        for tail, late in latencies.items():
-            data = pcm(path) + bytes(round(32_000 * tail))
-            feed = Feed(data)
-            start, used = time.monotonic(), time.process_time()
-            text, latency = [], 0.0
-            shown = 0.0
-            for result in engine.recognize(RecognitionRequest(format=Feed.FORMAT), feed):
-                if not isinstance(result, Transcript):
-                    continue
-                shown = shown or time.monotonic() - start - result.start / 16_000
-                if result.final:
-                    text.append(result.text)
-                    latency = time.monotonic() - feed.given
-            cpu, audio = cpu + time.process_time() - used, audio + len(data) / 32_000
-            late.append(latency)
-            first.append(shown)
-            if not tail:
-                wrong, count = word_errors(path, " ".join(text))
-                errors, words = errors + wrong, words + count
-    rows(
-        ("moonshine: load and warm up", f"{load:.2f} s"),
-        ("moonshine: speech begins → first partial, p50 / max", spread(first)),
-        ("moonshine: end of audio → final, p50 / max", spread(latencies[0.0])),
-        ("moonshine: silence long enough → final, p50 / max", spread(latencies[1.0])),
-        ("moonshine: CPU per second of audio, with partials", f"{cpu / audio:.3f} s"),
-        ("moonshine: word errors", f"{len(errors)} of {words}: {'; '.join(errors)}"),
-        ("moonshine: memory, peak", memory()),
-    )
+
+    def __init__(self, name: str, options: dict[str, object]) -> None:
+        self.name = name
+        self.options = options
+
+    def __call__(self) -> None:
+        engine = create(EngineKind.RECOGNIZE, self.name, self.options)
+        load = seconds(engine.load)
+        first: list[float] = []
+        latencies: dict[float, list[float]] = {0.0: [], 1.0: []}
+        errors: list[str] = []
+        words, cpu, audio = 0, 0.0, 0.0
+        for path in sorted(CLIPS.glob("*.wav")):
+            for tail, late in latencies.items():
+                data = pcm(path) + bytes(round(32_000 * tail))
+                feed = Feed(data)
+                start, used = time.monotonic(), time.process_time()
+                text, latency = [], 0.0
+                shown = 0.0
+                for result in engine.recognize(RecognitionRequest(format=Feed.FORMAT), feed):
+                    if not isinstance(result, Transcript):
+                        continue
+                    shown = shown or time.monotonic() - start - result.start / 16_000
+                    if result.final:
+                        text.append(result.text)
+                        latency = time.monotonic() - feed.given
+                cpu, audio = cpu + time.process_time() - used, audio + len(data) / 32_000
+                late.append(latency)
+                first.append(shown)
+                if not tail:
+                    wrong, count = word_errors(path, " ".join(text))
+                    errors, words = errors + wrong, words + count
+        rows(
+            (f"{self.name}: load and warm up", f"{load:.2f} s"),
+            (f"{self.name}: speech begins → first partial, p50 / max", spread(first)),
+            (f"{self.name}: end of audio → final, p50 / max", spread(latencies[0.0])),
+            (f"{self.name}: silence long enough → final, p50 / max", spread(latencies[1.0])),
+            (f"{self.name}: CPU per second of audio, with partials", f"{cpu / audio:.3f} s"),
+            (f"{self.name}: word errors", f"{len(errors)} of {words}: {'; '.join(errors)}"),
+            (f"{self.name}: memory, peak", memory()),
+        )
 
 
 class Feed:
@@ -150,6 +169,14 @@ class Feed:
             time.sleep(max(0.0, due - time.monotonic()))
             self.given = due
             yield AudioChunk(self.data[at : at + size], self.FORMAT)
+
+
+def json_or_text(value: str) -> object:
+    """Return what an option's value says: JSON, or else itself."""
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
 
 
 def word_errors(path: Path, text: str) -> tuple[list[str], int]:

@@ -24,6 +24,8 @@ class Codec(StrEnum):
     """How the payload of an audio frame is coded."""
 
     PCM_S16LE = "pcm_s16le"
+    MULAW = "mulaw"
+    ALAW = "alaw"
     OPUS = "opus"
 
 
@@ -56,6 +58,11 @@ class AudioFormat:
         """Bytes of one sample over all channels."""
         return SAMPLE_BYTES * self.channels
 
+    @property
+    def packet_samples(self) -> int:
+        """Samples of one packet; 0, as PCM has none."""
+        return 0
+
     def samples(self, seconds: float) -> int:
         """Return the nearest whole number of samples in `seconds`."""
         return round(seconds * self.sample_rate)
@@ -81,6 +88,59 @@ class AudioFormat:
     def frame_bytes(self, frame: float) -> int:
         """Return the bytes of a frame of `frame` seconds (R4: 20 ms at 16 kHz mono is 640)."""
         return self.samples(frame) * self.sample_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadFormat(AudioFormat):
+    """What the payloads of a stream's audio frames hold; positions count samples all the same.
+
+    Attributes:
+        codec: How they are coded.
+        frame_ms: Milliseconds of a full frame; of Opus, of every packet.
+    """
+
+    codec: Codec = Codec.PCM_S16LE
+    frame_ms: int = 20
+
+    @property
+    def sample_bytes(self) -> int:
+        """Bytes of one sample over all channels; 0 where a payload is a packet."""
+        if self.codec is Codec.OPUS:
+            return 0
+        return self.channels * (SAMPLE_BYTES if self.codec is Codec.PCM_S16LE else 1)
+
+    @property
+    def packet_samples(self) -> int:
+        """Samples of one packet; 0 where payloads are no packets."""
+        return self.frame_samples if self.codec is Codec.OPUS else 0
+
+    @property
+    def frame_samples(self) -> int:
+        """Samples of a full frame."""
+        return self.samples(self.frame_ms / 1000)
+
+    @property
+    def pcm(self) -> AudioFormat:
+        """Format of the samples once they are decoded."""
+        return AudioFormat(self.sample_rate, self.channels)
+
+    def samples_in(self, payload: bytes | bytearray | memoryview) -> int:
+        """Count the samples (per channel) that a payload stands for.
+
+        Of Opus this is a whole frame, also where an utterance ends within it (rule 14).
+
+        Raises:
+            BadAudio: If `payload` ends in the middle of a sample.
+        """
+        if self.codec is Codec.OPUS:
+            return self.packet_samples if payload else 0
+        count, rest = divmod(len(payload), self.sample_bytes)
+        if rest:
+            raise BadAudio(
+                f"{len(payload)} bytes are not whole samples of {self.sample_bytes} bytes"
+                f" ({self.codec.value}, {self.channels} channel{'s' * (self.channels > 1)})"
+            )
+        return count
 
 
 @dataclass(frozen=True, slots=True)

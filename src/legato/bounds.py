@@ -72,6 +72,7 @@ BOUNDS: Final[Mapping[str, Bound]] = MappingProxyType(
         "gateway.drain_timeout": LEISURE,
         "gateway.heartbeat_idle": WAIT,
         "gateway.heartbeat_active": WAIT,
+        "gateway.max_voices": Bound(0, 1_000),
         "gateway.janitor_every": WAIT,
         "worker.echo_slots": COUNT,
         "worker.max_streams": COUNT,
@@ -93,6 +94,7 @@ BOUNDS: Final[Mapping[str, Bound]] = MappingProxyType(
         "worker.announce_every": PAUSE,
         "worker.record_ttl": WAIT,
         "worker.max_text_chars": COUNT,
+        "worker.cache_bytes": Bound(0, 1 << 40),
         "client.pool_size": Bound(1, 1_024),
         "client.connect_timeout": WAIT,
         "client.write_buffer_bytes": Bound(1_024, 16_777_216),
@@ -107,7 +109,7 @@ BOUNDS: Final[Mapping[str, Bound]] = MappingProxyType(
 """Of every setting that is a number."""
 
 ENGINE_BOUNDS: Final[Mapping[str, Bound]] = MappingProxyType(
-    {"processes": Bound(1, 256), "slots": Bound(1, 65_536)}
+    {"processes": Bound(1, 256), "slots": Bound(1, 65_536), "unload_after": Bound(1.0, 604_800.0)}
 )
 """Of the numbers of each item of `worker.engines`."""
 

@@ -172,11 +172,39 @@ class BadAudio(RequestError):
     advice = "Send whole sample frames of the declared format, or a file that FFmpeg can read."
 
 
+class VoiceExists(RequestError):
+    """The tenant has a voice of this name, or an engine has."""
+
+    code = "voice_exists"
+    advice = "Choose another name, or remove the voice first."
+
+
+class TooManyVoices(RequestError):
+    """The tenant has as many voices of its own as it may."""
+
+    code = "too_many_voices"
+    advice = "Remove a voice, or have the operator raise gateway.max_voices."
+
+
+class ConsentRequired(RequestError):
+    """A recording of a voice came without the word that its speaker agrees."""
+
+    code = "consent_required"
+    advice = "Ask the speaker; then say so with consent=true."
+
+
 class StreamExists(RequestError):
     """A stream of this id exists with other parameters, or was deleted moments ago."""
 
     code = "stream_exists"
     advice = "Use a fresh stream_id, or resume the running stream with its token."
+
+
+class UnsupportedOption(RequestError):
+    """An option that the engine does not have, or a value that it does not take."""
+
+    code = "unsupported_option"
+    advice = "Leave the option out, or name an engine that has it; GET /v1/engines lists them."
 
 
 class CapacityError(LegatoError):
@@ -356,37 +384,3 @@ ERRORS: Mapping[str, type[LegatoError]] = MappingProxyType(
     {error.code: error for error in _with_code(LegatoError)}
 )
 """Wire code → class: every class of this module that travels; codes are never reused."""
-
-
-def from_wire(
-    code: str,
-    message: str,
-    *,
-    retry_after: float | None = None,
-    retryable: bool = False,
-    facts: Mapping[str, Any] | None = None,
-) -> LegatoError:
-    """Build the error that a peer reported.
-
-    Args:
-        code: The wire code; one that is unknown here gives a plain `LegatoError`.
-        message: The peer's sentence.
-        retry_after: Seconds, if the peer named them.
-        retryable: The peer's judgement, used only for unknown codes.
-        facts: Extras as `LegatoError.facts` returns them; those a class does not know are dropped.
-
-    Returns:
-        An error whose `remote` is True.
-    """
-    if code not in ERRORS:
-        error = LegatoError(message, retry_after=retry_after, remote=True)
-        error.code = code
-        error.retryable = retryable
-        return error
-    kind = ERRORS[code]
-    known = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in (facts or {}).items()
-        if name in kind.FACTS and value is not None
-    }
-    return kind(message, retry_after=retry_after, remote=True, **known)

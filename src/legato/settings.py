@@ -216,13 +216,13 @@ def _environment() -> Values:
     for section, said in told.items():
         hints = get_type_hints(sections()[section])
         for name, value in said.items() if isinstance(said, dict) else ():
-            if isinstance(value, str) and get_origin(hints.get(name)) is tuple:
-                said[name] = _json_list(f"{section}.{name}", value)
+            if isinstance(value, str) and get_origin(hints.get(name)) in (tuple, Mapping):
+                said[name] = _json(f"{section}.{name}", value)
     return told
 
 
-def _json_list(name: str, text: str) -> object:
-    """Read a list, which pydantic leaves as text inside a section."""
+def _json(name: str, text: str) -> object:
+    """Read a list or a table, which pydantic leaves as text inside a section."""
     try:
         return json.loads(text)
     except ValueError as error:

@@ -3,6 +3,7 @@ import re
 
 import pytest
 
+from legato.engines.base import Ability
 from legato.errors import ERRORS
 from legato.protocol.codec import CLIENT_TYPES, SERVER_TYPES, decode_client
 from legato.protocol.messages import StreamStart
@@ -57,4 +58,5 @@ def test_only_messages_and_errors_that_exist_are_named() -> None:
     known = CLIENT_TYPES | SERVER_TYPES | set(ERRORS)
     fields = set(re.findall(r"^\| `(\w+)` \|", MESSAGES, re.MULTILINE))
 
-    assert named <= known | fields
+    abilities = {ability.value for ability in Ability}
+    assert named <= known | fields | abilities

@@ -4,8 +4,9 @@ import pytest
 
 from legato.bus.base import Direction
 from legato.bus.erasure import Receipt, erase_stream, erase_tenant
+from legato.bus.forgetting import owner_of
 from legato.bus.janitor import Janitor
-from legato.bus.records import JANITOR_KIND, PROCESS_KIND, TENANT
+from legato.bus.records import FORGOTTEN_KIND, JANITOR_KIND, PROCESS_KIND, TENANT
 from legato.errors import EpochChanged, SessionExpired, StreamExists
 from tests.contract.buses import Reader, Rig, filled, frame, job, settled, stream
 
@@ -65,7 +66,19 @@ async def test_what_the_system_keeps_survives_its_tenant(rig: Rig) -> None:
     await rig.bus.registry.put(TENANT, PROCESS_KIND, "w1", b"{}")
     await rig.bus.registry.put(TENANT, "voice", "anna", b"1")
     assert await erase_tenant(rig.bus, TENANT) == Receipt(records=1)
-    assert await rig.bus.registry.kinds(TENANT) == {PROCESS_KIND}
+    assert await rig.bus.registry.kinds(TENANT) == {PROCESS_KIND, FORGOTTEN_KIND}
+
+
+async def test_workers_are_told_whose_speech_to_drop_each_time(rig: Rig) -> None:
+    versions = []
+    for tenant in ("acme", "acme", "other"):
+        await erase_stream(rig.peer, stream("long gone", tenant=tenant))
+        records = await rig.bus.registry.list(TENANT, FORGOTTEN_KIND)
+        versions.append(records[owner_of(tenant)].version)
+    await erase_tenant(rig.peer, "acme")
+    records = await rig.bus.registry.list(TENANT, FORGOTTEN_KIND)
+    assert versions[0] != versions[1] != records[owner_of("acme")].version
+    assert set(records) == {owner_of("acme"), owner_of("other")}
 
 
 async def test_an_erased_id_cannot_be_used_again_at_once(rig: Rig) -> None:

@@ -8,6 +8,7 @@ from legato.audio import (
     AudioChunk,
     AudioFormat,
     Codec,
+    PayloadFormat,
     level_dbfs,
     mix_channels,
     to_float,
@@ -24,7 +25,7 @@ def pcm(*samples: int) -> bytes:
 
 
 def test_the_codec_names_are_those_of_the_wire() -> None:
-    assert [codec.value for codec in Codec] == ["pcm_s16le", "opus"]
+    assert [codec.value for codec in Codec] == ["pcm_s16le", "mulaw", "alaw", "opus"]
 
 
 @pytest.mark.parametrize("rate_hz", [8_000, 11_025, 16_000, 44_100, 48_000])
@@ -143,3 +144,36 @@ def test_silence_has_no_level(silence: bytes) -> None:
 
 def test_a_chunk_has_the_rate_of_its_format() -> None:
     assert AudioChunk(b"", AudioFormat(22_050)).sample_rate == 22_050
+
+
+@pytest.mark.parametrize(
+    ("codec", "sample_bytes", "packet_samples"),
+    [
+        (Codec.PCM_S16LE, 4, 0),
+        (Codec.MULAW, 2, 0),
+        (Codec.ALAW, 2, 0),
+        (Codec.OPUS, 0, 640),
+    ],
+)
+def test_a_payload_holds_samples_or_is_a_packet(
+    codec: Codec, sample_bytes: int, packet_samples: int
+) -> None:
+    payload = PayloadFormat(16_000, 2, codec, 40)
+    assert payload.sample_bytes == sample_bytes
+    assert payload.packet_samples == packet_samples
+    assert payload.frame_samples == 640
+    assert payload.pcm == AudioFormat(16_000, 2)
+    assert payload.pcm.packet_samples == 0
+
+
+def test_the_samples_of_a_payload_are_counted_whatever_the_codec() -> None:
+    assert PayloadFormat(8_000, 1, Codec.MULAW).samples_in(bytes(160)) == 160
+    assert PayloadFormat(8_000, 2, Codec.ALAW).samples_in(bytes(160)) == 80
+    assert PayloadFormat(8_000, 1, Codec.PCM_S16LE).samples_in(bytes(160)) == 80
+    assert PayloadFormat(8_000, 1, Codec.OPUS, 60).samples_in(b"packet") == 480
+    assert PayloadFormat(8_000, 1, Codec.OPUS, 60).samples_in(b"") == 0
+
+
+def test_half_a_sample_of_telephony_is_bad_audio() -> None:
+    with pytest.raises(BadAudio, match=r"3 bytes are not whole samples of 2 bytes \(mulaw, 2 ch"):
+        PayloadFormat(8_000, 2, Codec.MULAW).samples_in(bytes(3))

@@ -215,6 +215,8 @@ def test_an_engine_is_named_once() -> None:
         ("LEGATO_GATWAY__PORT", "1", "LEGATO_GATWAY__PORT is not a setting"),
         ("LEGATO_GATEWAY__PORT", "many", "environment: gateway.port: "),
         ("LEGATO_GATEWAY__ALLOWED_ORIGINS", "a,b", "gateway.allowed_origins must be JSON"),
+        ("LEGATO_GATEWAY__VOICE_ALIASES", "a=b", "gateway.voice_aliases must be JSON"),
+        ("LEGATO_GATEWAY__VOICE_ALIASES", '{"a": ""}', "voice_aliases: 'a' cannot be ''"),
         ("LEGATO_GATEWAY", "nonsense", 'environment: error parsing value for field "gateway"'),
         ("LEGATO_GATEWAY", "5", "environment: gateway is a section"),
     ],
@@ -367,3 +369,12 @@ def test_the_tokens_of_hubs_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = {one.name: one.value for one in loaded.in_force}
     assert shown["models.huggingface_key"] == shown["models.modelscope_key"] == MASK
     assert loaded.settings.models.huggingface_key == "hf_x"
+
+
+def test_a_table_comes_from_the_environment_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEGATO_GATEWAY__VOICE_ALIASES", '{"narrator": "heart"}')
+    monkeypatch.setenv("LEGATO_WORKER__LEXICON", '{"gif": "jif"}')
+
+    settings = load().settings
+    assert settings.gateway.voice_aliases == {"narrator": "heart"}
+    assert settings.worker.lexicon == {"gif": "jif"}

@@ -16,8 +16,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from legato.bench.benchmark import Benchmark, Setup
 from legato.bench.process import legato_server
 from legato.bench.row import Figure, Row, percentile
-from legato.errors import from_wire
 from legato.protocol.codec import decode_server, encode
+from legato.protocol.faults import from_wire
 from legato.protocol.media import decode_frame
 from legato.protocol.messages import (
     Ack,
@@ -177,7 +177,12 @@ async def cancel_once(socket: ClientConnection, ears: Ears, stream: int, after: 
 
     old, new = (stream, 0), (stream, 1)
     await say(
-        StreamStart(stream=stream, stream_id=uuid.uuid4().hex, task="synthesize"),
+        StreamStart(
+            stream=stream,
+            stream_id=uuid.uuid4().hex,
+            task="synthesize",
+            options={"cache": False},
+        ),
         Text(stream=stream, seq=0, text=LONG),
     )
     await ears.until(lambda: old in ears.first)

@@ -41,6 +41,8 @@ SENTENCES = (
 
 P50 = Figure("speak.first_audio.p50", "s", 0.090)
 P99 = Figure("speak.first_audio.p99", "s", 0.200)
+CACHED_P50 = Figure("speak.cached.p50", "s", 0.020)
+CACHED_P99 = Figure("speak.cached.p99", "s", 0.100)
 
 
 async def measure(setup: Setup) -> list[Row]:
@@ -50,7 +52,8 @@ async def measure(setup: Setup) -> list[Row]:
     async with legato_server() as running, legato.connect(running.url) as client:
         for number in range(WARM_UP_RUNS + runs):
             setup.tell(f"run {number} of {WARM_UP_RUNS + runs}")
-            first = await first_audio(client, SENTENCES[number % len(SENTENCES)])
+            sentence = SENTENCES[number % len(SENTENCES)]
+            first = await first_audio(client, sentence, cache=False)
             if number >= WARM_UP_RUNS:
                 took.append(first)
     note = (
@@ -60,11 +63,31 @@ async def measure(setup: Setup) -> list[Row]:
     return [P50.of(took, 0.5, note=note), P99.of(took, 0.99, note=note)]
 
 
-async def first_audio(client: Client, text: str) -> float:
-    """Return the seconds until the first sample of `text`, once all of it has come."""
+async def measure_cached(setup: Setup) -> list[Row]:
+    """Have the same sentences spoken again and again, with the worker's cache on."""
+    runs = setup.times(RUNS, 5)
+    took = []
+    async with legato_server() as running, legato.connect(running.url) as client:
+        for number in range(len(SENTENCES) + runs):
+            setup.tell(f"run {number} of {len(SENTENCES) + runs}")
+            first = await first_audio(client, SENTENCES[number % len(SENTENCES)], cache=True)
+            if number >= len(SENTENCES):
+                took.append(first)
+    note = f"as above, of {len(SENTENCES)} sentences that were spoken before"
+    return [CACHED_P50.of(took, 0.5, note=note), CACHED_P99.of(took, 0.99, note=note)]
+
+
+async def first_audio(client: Client, text: str, *, cache: bool) -> float:
+    """Return the seconds until the first sample of `text`, once all of it has come.
+
+    Args:
+        client: Connected.
+        text: To say.
+        cache: Whether it may come from the worker's cache.
+    """
     began = perf_counter()
     first: float | None = None
-    async for _ in client.speak(text, pace=PACE):
+    async for _ in client.speak(text, pace=PACE, options={"cache": cache}):
         if first is None:
             first = perf_counter() - began
     if first is None:
@@ -78,5 +101,11 @@ BENCHMARKS = (
         about="Time to first audio of a sentence of 21 words, one stream at a time.",
         figures=(P50, P99),
         run=measure,
+    ),
+    Benchmark(
+        name="speak.cached",
+        about="The same for sentences that were spoken before.",
+        figures=(CACHED_P50, CACHED_P99),
+        run=measure_cached,
     ),
 )

@@ -19,7 +19,10 @@ PROCESS_KIND: Final = "process"
 JANITOR_KIND: Final = "janitor"
 """One record: whose turn it is to clean up."""
 
-SYSTEM_KINDS: Final = frozenset({ENGINE_KIND, PROCESS_KIND, JANITOR_KIND})
+FORGOTTEN_KIND: Final = "forgotten"
+"""Records that tell workers whose speech to drop (`legato.bus.forgetting`)."""
+
+SYSTEM_KINDS: Final = frozenset({ENGINE_KIND, PROCESS_KIND, JANITOR_KIND, FORGOTTEN_KIND})
 """Kinds of `TENANT` that are the system's, and not the tenant's."""
 
 
@@ -49,6 +52,8 @@ class EngineRecord(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True
         state: `loading`, `ready`, or `unavailable` for `reason`.
         reason: Why it is unavailable, and what to do.
         default: Whether it is chosen where none is named; one of each kind.
+        order: Its place among the worker's engines, of which the first are preferred.
+        abilities: What it can do beside the plain work, as `legato.engines.base.Ability`.
     """
 
     kind: Literal["synthesize", "recognize"]
@@ -63,6 +68,8 @@ class EngineRecord(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True
     state: Literal["loading", "ready", "unavailable"] = "loading"
     reason: str | None = None
     default: bool = False
+    order: int = 0
+    abilities: tuple[str, ...] = ()
 
 
 class EngineLoad(msgspec.Struct, kw_only=True, frozen=True):

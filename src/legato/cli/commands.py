@@ -18,13 +18,14 @@ from legato.cli.exits import plainly, telling
 from legato.cli.forget import forget
 from legato.cli.listen import listen
 from legato.cli.models import list_, pull, remove, verify
+from legato.cli.own_voices import add, remove_
 from legato.cli.pipes import emit, writing
 from legato.cli.say import say
 from legato.cli.serve import gateway, serve, worker
 from legato.cli.status import status
 from legato.cli.voices import voices
 
-COMMANDS: Final = (serve, gateway, worker, say, listen, voices, status, forget, doctor, bench)
+COMMANDS: Final = (serve, gateway, worker, say, listen, status, forget, doctor, bench)
 """In the order of `legato --help`."""
 
 GROUPS: Final = {
@@ -32,6 +33,9 @@ GROUPS: Final = {
     "models": ("Weights of engines.", (list_, pull, verify, remove)),
 }
 """Commands with commands of their own: what they are about, and these."""
+
+LISTS: Final = {"voices": (voices, (add, remove_))}
+"""Commands that do something by themselves, and have commands of their own besides."""
 
 
 class _Group(TyperGroup):
@@ -71,6 +75,12 @@ def application() -> typer.Typer:
         group.callback()(_nothing)
         for one in commands:
             group.command(one.__name__.rstrip("_"), cls=_Command)(plainly(one))
+        app.add_typer(group, name=name)
+    for name, (itself, members) in LISTS.items():
+        group = typer.Typer(cls=_Group)
+        group.callback(invoke_without_command=True)(plainly(itself))
+        for member in members:
+            group.command(member.__name__.rstrip("_"), cls=_Command)(plainly(member))
         app.add_typer(group, name=name)
     return app
 

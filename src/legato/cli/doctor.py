@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import platform
 import sys
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import typer
 from rich.text import Text
@@ -17,9 +18,13 @@ from rich.text import Text
 import legato
 from legato.cli.exits import Exit, PlainConsole
 from legato.cli.extras import MODULES, missing
-from legato.cli.options import Json
+from legato.cli.options import ConfigFile, Json
 from legato.cli.pipes import emit, show
 from legato.engines.installation import add_command
+
+if TYPE_CHECKING:
+    from legato.engines.registry import Listing
+    from legato.worker.config import EngineSpec
 
 State = Literal["ok", "absent", "broken"]
 
@@ -47,12 +52,16 @@ class Finding:
     detail: str
 
 
-def doctor(as_json: Json = False) -> None:
-    """Look at this installation and say what to do about what is missing."""
-    engines = list(_engines())
-    usable = {name for name, finding in engines if finding.state == "ok"}
-    found = (finding for _, finding in engines)
-    findings = [*_basics(), *extras(usable), *_devices(), *found]
+def doctor(as_json: Json = False, config: ConfigFile = None) -> None:
+    """Look at this installation and say what to do about what is missing.
+
+    Engines are looked at with their options of the settings, as a worker has them.
+    """
+    setup = read_setup(config)
+    looked_at = list(engines(setup))
+    usable = {name for name, finding in looked_at if finding.state == "ok"}
+    found = (finding for _, finding in looked_at)
+    findings = [*_basics(), *setup.faults, *extras(usable), *_devices(), *found]
     if as_json:
         emit(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
     else:
@@ -114,16 +123,68 @@ def _devices() -> Iterator[Finding]:
         yield Finding("audio devices", "absent", error.message)
 
 
-def _engines() -> Iterator[tuple[str, Finding]]:
-    """Look at the engines; each comes with its name."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What the settings say of engines.
+
+    Attributes:
+        specs: Those that a worker would offer.
+        said: Whether somebody chose them: one that cannot be used is at fault then.
+        faults: What is wrong with the settings themselves.
+    """
+
+    specs: Sequence[EngineSpec] = ()
+    said: bool = False
+    faults: Sequence[Finding] = ()
+
+
+def read_setup(config: Path | None) -> Setup:
+    """Read the settings; what is wrong with them is a finding like any other."""
+    from legato.settings import BadSettings, load  # slow to import
+
+    try:
+        loaded = load(file=config)
+    except BadSettings as error:
+        return Setup(faults=(Finding("settings", "broken", error.message),))
+    origins = {setting.name: setting.origin for setting in loaded.in_force}
+    said = origins["worker.engines"] != "default"
+    return Setup(specs=loaded.settings.worker.engines, said=said)
+
+
+def engines(setup: Setup) -> Iterator[tuple[str, Finding]]:
+    """Look at all engines, those of the settings with their options; each comes with its name."""
     from legato.engines.base import EngineKind
     from legato.engines.registry import listings
 
+    chosen = {(spec.kind, spec.name): spec for spec in setup.specs}
     for kind in EngineKind:
-        for engine in listings(kind):
-            state: State = "ok" if engine.missing is None else "absent"
-            detail = engine.missing or _about(engine.info.version if engine.info else "")
-            yield engine.name, Finding(f"{engine.name} ({kind})", state, detail)
+        for listing in listings(kind):
+            spec = chosen.pop((kind, listing.name), None)
+            yield listing.name, _engine(listing) if spec is None else _chosen(spec, said=setup.said)
+    for spec in chosen.values():
+        yield spec.name, _chosen(spec, said=setup.said)
+
+
+def _chosen(spec: EngineSpec, *, said: bool) -> Finding:
+    """Look at an engine of the settings as a worker would make it, without loading it."""
+    from legato.engines.registry import listing
+    from legato.errors import LegatoError
+    from legato.worker.loading import make_engine
+
+    wanting: State = "broken" if said else "absent"
+    try:
+        if spec.target is None:
+            return _engine(listing(spec.kind, spec.name, spec.options), wanting)
+        made = make_engine(spec.kind, spec.name, spec.target, spec.options)
+    except LegatoError as error:
+        return Finding(f"{spec.name} ({spec.kind})", wanting, error.message)
+    return Finding(f"{spec.name} ({spec.kind})", "ok", _about(made.info.version))
+
+
+def _engine(listing: Listing, wanting: State = "absent") -> Finding:
+    state: State = "ok" if listing.missing is None else wanting
+    detail = listing.missing or _about(listing.info.version if listing.info else "")
+    return Finding(f"{listing.name} ({listing.kind})", state, detail)
 
 
 def _about(version_text: str) -> str:

@@ -7,7 +7,7 @@ import gc
 import resource
 import signal
 import time
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +17,7 @@ from legato.cli.fleet import Fleet, adopted, tell_ready
 from legato.cli.node import Node
 from legato.cli.probe import readiness
 from legato.cli.readiness import can_speak, is_loading, is_usable, lacks
+from legato.cli.renewing import renewing
 from legato.client.config import DEFAULT_URL
 from legato.engines.installation import is_checkout
 from legato.gateway.server import PortInUse
@@ -25,6 +26,7 @@ from legato.protocol.version import DEFAULT_PORT
 if TYPE_CHECKING:
     from legato.bus.records import EngineRecord
     from legato.settings import MetricsConfig, Settings
+    from legato.worker.config import WorkerConfig
 
 LOOPBACK: Final[Mapping[str, str]] = MappingProxyType(
     {"0.0.0.0": "127.0.0.1", "::": "::1", "[::]": "[::1]"}  # noqa: S104  (what others bind)
@@ -46,8 +48,11 @@ async def serve_until_stopped(
     worker: bool = True,
     fleet: Fleet | None = None,
     listen_fd: int | None = None,
+    reread: Callable[[], WorkerConfig] | None = None,
 ) -> None:
     """Run until SIGINT or SIGTERM: the first lets open streams end, the second does not wait.
+
+    SIGUSR1 has a worker load its engines anew, as `reread` says they are set up now.
 
     Args:
         settings: Of all parts.
@@ -55,6 +60,7 @@ async def serve_until_stopped(
         worker: Whether to run engines.
         fleet: Gateway processes that listen in the place of this one.
         listen_fd: Socket of a gateway that is one of a fleet, and leaves the talking to its parent.
+        reread: Reads the worker's settings once more.
 
     Raises:
         LegatoError: If it cannot start, or a part fails.
@@ -70,7 +76,10 @@ async def serve_until_stopped(
         listening=None if listen_fd is None else adopted(listen_fd),
     )
     try:
-        async with _watched(settings.metrics if worker else None, node, asked) as metrics:
+        async with (
+            _watched(settings.metrics if worker else None, node, asked) as metrics,
+            renewing(node, reread if worker else None),
+        ):
             await _start(node, settings)
             if listen_fd is not None:
                 _settle_heap()

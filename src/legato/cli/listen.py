@@ -27,6 +27,22 @@ from legato.speech import Endpointing, Transcript
 
 SAMPLE_RATE: Final = 16_000
 
+Hotwords = Annotated[
+    list[str] | None,
+    typer.Option("--hotword", help="A word to favour, where the engine can; may be repeated."),
+]
+Punctuation = Annotated[
+    bool | None,
+    typer.Option("--punctuation/--no-punctuation", help="Write punctuation, or words alone."),
+]
+Figures = Annotated[
+    bool | None,
+    typer.Option(
+        "--inverse-normalization/--no-inverse-normalization",
+        help="Write numbers as figures, or as words, where the engine can.",
+    ),
+]
+
 
 class Form(StrEnum):
     """How the text is written."""
@@ -64,6 +80,9 @@ def listen(
     silence: Annotated[
         float, typer.Option(min=0.1, max=10.0, help="Seconds of silence that end a segment.")
     ] = 0.5,
+    hotword: Hotwords = None,
+    punctuation: Punctuation = None,
+    inverse_normalization: Figures = None,
     as_json: Json = False,
     as_srt: Annotated[bool, typer.Option("--srt", help="Write SubRip subtitles.")] = False,
     as_vtt: Annotated[bool, typer.Option("--vtt", help="Write WebVTT subtitles.")] = False,
@@ -77,6 +96,8 @@ def listen(
         "language": language,
         "sample_rate": SAMPLE_RATE,
         "endpointing": Endpointing(silence=silence),
+        "hotwords": hotword or (),
+        "options": _given(punctuation=punctuation, inverse_normalization=inverse_normalization),
     }
     form = _form(as_json=as_json, as_srt=as_srt, as_vtt=as_vtt)
     if (file is None) != mic:
@@ -88,6 +109,10 @@ def listen(
     target = Target(url, ca_file=ca_file, insecure=insecure, quiet=form is Form.JSON)
     interruption = Interruption()
     run(_listen(Hearing(file=file, request=request, form=form), target, interruption), interruption)
+
+
+def _given(**options: bool | None) -> dict[str, bool]:
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _form(*, as_json: bool, as_srt: bool, as_vtt: bool) -> Form:

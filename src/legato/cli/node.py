@@ -99,6 +99,11 @@ class Node:
         else:
             await asyncio.Event().wait()
 
+    async def renew(self, worker: WorkerConfig) -> None:
+        """Load the worker's engines anew, with the options that they have now."""
+        if self._worker is not None:
+            await self._worker.renew(worker.engines)
+
     async def stop(self, *, drain: float | None = None) -> None:
         """Go away in good order; no child process is left.
 

@@ -15,7 +15,8 @@ from legato.audio import AudioChunk, AudioFormat
 from legato.cli.pipes import STDOUT, CannotWrite, stdout
 
 if TYPE_CHECKING:
-    from legato.codecs.wav import WavWriter
+    from legato.codecs.encoded import FileKind
+    from legato.codecs.writer import Writer
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -24,25 +25,28 @@ DISCARD_TIMEOUT: Final = 2.0
 """Seconds to take back a file that was begun."""
 
 
-class WavOutput:
-    """A WAV file or pipe.
+class FileOutput:
+    """A file or pipe.
 
     Use it by `async with`; a block left by an error leaves no file.
 
     Args:
         target: Path, or - for standard output.
         format: Of the audio.
+        kind: Of the file; None for WAV.
     """
 
     def __init__(
         self,
         target: str,
         format: AudioFormat,  # noqa: A002  (the field's name everywhere)
+        kind: FileKind | None = None,
     ) -> None:
         self._target = target
         self._format = format
+        self._kind = kind
         self._thread = WriterThread()
-        self._writer: WavWriter | None = None
+        self._writer: Writer | None = None
 
     async def __aenter__(self) -> Self:
         if self._target == STDOUT:
@@ -76,11 +80,9 @@ class WavOutput:
                     await self._do(self._writer.discard)
         self._thread.end()
 
-    async def _open(self) -> WavWriter:
-        from legato.codecs.wav import WavWriter
-
+    async def _open(self) -> Writer:
         place: BinaryIO | Path = stdout() if self._target == STDOUT else Path(self._target)
-        self._writer = await self._do(WavWriter, place, self._format)
+        self._writer = await self._do(_writer, self._kind, place, self._format)
         return self._writer
 
     async def _do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -91,6 +93,16 @@ class WavOutput:
         except OSError as error:
             place = "standard output" if self._target == STDOUT else self._target
             raise CannotWrite(f"{place} cannot be written: {error.strerror or error}") from error
+
+
+def _writer(kind: FileKind | None, place: BinaryIO | Path, form: AudioFormat) -> Writer:
+    if kind is None:
+        from legato.codecs.wav import WavWriter
+
+        return WavWriter(place, form)
+    from legato.codecs.encoded import writer_for  # loads FFmpeg
+
+    return writer_for(kind, place, form)
 
 
 class WriterThread:

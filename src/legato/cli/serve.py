@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -14,6 +15,7 @@ from legato.cli.options import ConfigFile
 if TYPE_CHECKING:
     from legato.cli.fleet import Fleet
     from legato.settings import Loaded, Settings
+    from legato.worker.config import WorkerConfig
 
 Host = Annotated[str | None, typer.Option(help="Address to bind [default: 127.0.0.1].")]
 Port = Annotated[int | None, typer.Option(help="TCP port [default: 8440]; 0: a free one.")]
@@ -51,7 +53,7 @@ def serve(
     settings = _settings(config, bus, log_level, _gateway_flags(host, port, tls_cert, tls_key))
     check_processes(settings.bus.url, processes)
     own = _own_flags(bus, tls_cert, tls_key, log_level, config)
-    _run(settings, fleet=_fleet(settings, processes, own))
+    _run(settings, fleet=_fleet(settings, processes, own), reread=_reread(config))
 
 
 def gateway(
@@ -83,7 +85,7 @@ def worker(
     metrics = {"host": metrics_host, "port": metrics_port}
     settings = _settings(config, bus, log_level, {"metrics": metrics})
     _need_shared(settings.bus.url, GATEWAYS_AND_WORKERS)
-    _run(settings, gateway=False)
+    _run(settings, gateway=False, reread=_reread(config))
 
 
 def check_processes(url: str, processes: int) -> None:
@@ -185,11 +187,28 @@ def _run(
     worker: bool = True,
     fleet: Fleet | None = None,
     listen_fd: int | None = None,
+    reread: Callable[[], WorkerConfig] | None = None,
 ) -> None:
     from legato.cli.lifetime import serve_until_stopped
 
     run(
         serve_until_stopped(
-            settings, gateway=gateway, worker=worker, fleet=fleet, listen_fd=listen_fd
+            settings,
+            gateway=gateway,
+            worker=worker,
+            fleet=fleet,
+            listen_fd=listen_fd,
+            reread=reread,
         )
     )
+
+
+def _reread(config: Path | None) -> Callable[[], WorkerConfig]:
+    """Return what reads the worker's settings again; no flag has a say in them."""
+
+    def reread() -> WorkerConfig:
+        from legato.settings import load
+
+        return load(file=config).settings.worker
+
+    return reread

@@ -103,4 +103,5 @@ def _voice(facts: Mapping[str, Any]) -> Voice:
         languages=tuple(facts.get("languages", ())),
         gender=facts.get("gender"),
         description=facts.get("description", ""),
+        own=facts.get("own", False),
     )

@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
+from legato.audio import Codec
+from legato.client.decoding import PacketDecoder, SampleDecoder, decoder_for
 from legato.errors import LegatoError, TextTooLong, UnexpectedMessage
 from legato.flow.pacing import TokenBucket
 from legato.protocol.media import AudioFrame
@@ -79,6 +81,9 @@ class Channel:
         self._max_text_chars = max_text_chars
         self._said = (0, 0)
         self._inbox: deque[Item] = deque()
+        self._is_coded = stream.payload.codec is not Codec.PCM_S16LE
+        self._decoder: SampleDecoder | PacketDecoder | None = None
+        self._decoded: deque[Item] = deque()
         self._fault: LegatoError | None = None
         self._over = False
         self._recovering = False
@@ -97,7 +102,7 @@ class Channel:
 
     # said by the application
 
-    async def send_audio(self, pcm: bytes) -> None:
+    async def send_audio(self, payload: bytes) -> None:
         """Send one frame, waiting while too much is unsent or the pace forbids it.
 
         Raises:
@@ -105,8 +110,8 @@ class Channel:
         """
         await self._wait_for_room()
         if self._bucket is not None:
-            await self._wait_for_pace(self._bucket, len(pcm) / self.stream.format.sample_bytes)
-        self.stream.send_audio(pcm)
+            await self._wait_for_pace(self._bucket, self.stream.samples_in(payload))
+        self.stream.send_audio(payload)
         self._carrier.wake()
 
     async def send_text(self, text: str) -> int:
@@ -149,22 +154,31 @@ class Channel:
         if self._over:
             return
         self.stream.cancel(utterance, played_upto=played_upto)
-        unread, self._inbox = self._inbox, deque()
-        for item in unread:
-            if self.stream.is_cancelled(item):
-                assert isinstance(item, AudioFrame)  # noqa: S101  (narrows the type)
-                samples = len(item.payload) // self.stream.sample_bytes
-                self.stream.consumed(item.sample + samples, self._carrier.now())
-            else:
-                self._inbox.append(item)
+        if self._decoder is not None:
+            self._decoder.forget(utterance)
+            self._drop_cancelled(self._decoded, self.stream.format.samples_in)
+        self._drop_cancelled(self._inbox, self.stream.samples_in)
         self._arrived.set()
         self._room.set()
         self._carrier.wake()
+
+    def _drop_cancelled(self, items: deque[Item], samples_in: Callable[[bytes], int]) -> None:
+        kept: list[Item] = []
+        for item in items:
+            if self.stream.is_cancelled(item):
+                assert isinstance(item, AudioFrame)  # noqa: S101  (narrows the type)
+                end = item.sample + samples_in(item.payload)
+                self.stream.consumed(end, self._carrier.now())
+            else:
+                kept.append(item)
+        items.clear()
+        items.extend(kept)
 
     def stop(self) -> None:
         """End the stream now and have its data deleted."""
         self._over = True
         self._inbox.clear()
+        self._decoded.clear()
         self._carrier.stop(self)
         self._arrived.set()
         self._room.set()
@@ -196,7 +210,23 @@ class Channel:
         return item
 
     def take_item(self) -> Item | None:
-        """Return the next entry, or None if none is here."""
+        """Return the next entry, its audio decoded; or None if none is here.
+
+        Raises:
+            BadAudio: If audio cannot be decoded.
+        """
+        if not self._is_coded:
+            return self._take_arrived()
+        if self._decoder is None:
+            self._decoder = decoder_for(self.stream.payload)
+        while not self._decoded:
+            item = self._take_arrived()
+            if item is None:
+                return None
+            self._decoded.extend(self._decoder.take(item))
+        return self._decoded.popleft()
+
+    def _take_arrived(self) -> Item | None:
         if not self._inbox:
             return None
         item = self._inbox.popleft()

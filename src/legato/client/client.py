@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from types import TracebackType
 from typing import Any, Self, Unpack
 
+from legato.audio import Codec
 from legato.client.catalog import Engine, fetch_engines, fetch_voices
 from legato.client.channel import Channel
 from legato.client.config import DEFAULT_URL, ClientConfig, ConnectOptions
 from legato.client.conversation import Conversation
 from legato.client.exchange import Opener
 from legato.client.listening import Echo, Listening
+from legato.client.own_voices import OwnVoices
 from legato.client.pool import Pool
 from legato.client.sources import AudioSource, TextSource, check_text
 from legato.client.speech import Speech
@@ -26,10 +29,15 @@ class Client:
 
     Args:
         config: How to connect.
+
+    Attributes:
+        config: As given.
+        own_voices: Voices that were brought to the server; see docs/voices.md.
     """
 
     def __init__(self, config: ClientConfig) -> None:
         self.config = config
+        self.own_voices = OwnVoices(config)
         self._pool = Pool(config)
 
     async def __aenter__(self) -> Self:
@@ -57,6 +65,7 @@ class Client:
         speed: float = 1.0,
         sample_rate: int = 24_000,
         channels: int = 1,
+        codec: str = "pcm_s16le",
         streaming: bool = True,
         pace: float | None = None,
         stream_id: str | None = None,
@@ -73,6 +82,8 @@ class Client:
             speed: Speaking rate, 0.5 to 2.0.
             sample_rate: Hz, 8,000 to 48,000.
             channels: 1 or 2.
+            codec: Of the audio on the wire: `pcm_s16le`, `opus` (a tenth of the bytes), `mulaw` or
+                `alaw`. What is returned is PCM in any case.
             streaming: False synthesizes all of it before the first sample comes.
             pace: How fast audio is sent, in multiples of real time, beyond 2 s ahead; None is
                 the server's 1.5. For a file, ask for more.
@@ -92,6 +103,7 @@ class Client:
             task="synthesize",
             sample_rate=sample_rate,
             channels=channels,
+            codec=codec,
             streaming=streaming,
             engine=engine,
             voice=voice,
@@ -110,6 +122,7 @@ class Client:
         speed: float = 1.0,
         sample_rate: int = 24_000,
         channels: int = 1,
+        codec: str = "pcm_s16le",
         pace: float | None = None,
         stream_id: str | None = None,
         options: Mapping[str, Any] | None = None,
@@ -129,6 +142,7 @@ class Client:
             task="synthesize",
             sample_rate=sample_rate,
             channels=channels,
+            codec=codec,
             engine=engine,
             voice=voice,
             language=language,
@@ -145,6 +159,7 @@ class Client:
         language: str | None = None,
         sample_rate: int = 16_000,
         channels: int = 1,
+        codec: str = "pcm_s16le",
         frame_ms: int = 20,
         endpointing: Endpointing | None = None,
         hotwords: Sequence[str] = (),
@@ -158,14 +173,17 @@ class Client:
                 format; or the path, or binary stream, of a file of any kind. What does not match
                 is resampled and mixed. An ordinary iterable is read in a thread.
             engine: Name, or None for the server's choice.
-            language: BCP 47 tag.
+            language: BCP 47 tag, "auto" to have it found out, or None for the engine's default.
             sample_rate: Hz on the wire, 8,000 to 48,000.
             channels: Channels on the wire, 1 or 2.
-            frame_ms: Milliseconds of audio in a message, 10 to 200.
+            codec: On the wire: `pcm_s16le`, `opus`, `mulaw` or `alaw`. What is given is PCM, or a
+                file of any kind, in any case.
+            frame_ms: Milliseconds of audio in a message, 10 to 200; of Opus 10, 20, 40 or 60.
             endpointing: When text becomes final by itself.
-            hotwords: Words to favour.
+            hotwords: Words to favour; refused where the engine cannot.
             stream_id: Unique within the tenant, or None for a fresh one.
-            options: Engine-specific.
+            options: `punctuation` and `inverse_normalization` (numbers as figures), true or false,
+                and those of the engine; what it does not have is refused.
 
         Returns:
             An async iterator of transcripts that raises `LegatoError` if the stream fails;
@@ -181,6 +199,7 @@ class Client:
             task="recognize",
             sample_rate=sample_rate,
             channels=channels,
+            codec=codec,
             frame_ms=frame_ms,
             engine=engine,
             language=language,
@@ -196,6 +215,7 @@ class Client:
         *,
         sample_rate: int = 16_000,
         channels: int = 1,
+        codec: str = "pcm_s16le",
         frame_ms: int = 20,
         pace: float | None = None,
         stream_id: str | None = None,
@@ -206,6 +226,7 @@ class Client:
             task="echo",
             sample_rate=sample_rate,
             channels=channels,
+            codec=codec,
             frame_ms=frame_ms,
         )
         return Echo(self._opener(start, pace), audio)
@@ -228,6 +249,8 @@ class Client:
 
     def _opener(self, start: StreamStart, pace: float | None = None) -> Opener:
         async def open_stream() -> Channel:
+            if start.codec == Codec.OPUS:
+                await asyncio.to_thread(import_module, "legato.codecs.opus")  # loads FFmpeg
             channel = await self._pool.start(start)
             if pace is not None:
                 channel.pace(pace)

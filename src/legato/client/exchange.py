@@ -8,7 +8,8 @@ from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 from legato.client.channel import Channel
-from legato.errors import BadAudio, Internal, LegatoError, from_wire
+from legato.errors import BadAudio, Internal, LegatoError
+from legato.protocol.faults import from_wire
 from legato.protocol.messages import Notice, UtteranceEnd
 from legato.session.lane import Item
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from legato.audio import AudioChunk
 from legato.client.channel import Channel
+from legato.client.encoding import coder_for
 from legato.client.exchange import Exchange, Opener
-from legato.client.framing import Framer
 from legato.client.sources import AudioSource, Recording
 from legato.client.speech import audio_chunk
 from legato.protocol.messages import Transcript as TranscriptMessage
+from legato.protocol.payloads import DEFAULT_BITRATE
 from legato.session.lane import Item
 from legato.speech import Transcript, Word
 
@@ -56,24 +57,23 @@ class Upload:
         """Send all of it."""
         stream = channel.stream
         recording = Recording(self._audio, stream.format)
-        framer = Framer(stream.format.frame_bytes(stream.start.frame_ms / 1000))
+        coder = coder_for(stream.payload, DEFAULT_BITRATE)
         async with aclosing(recording.pcm()) as runs:
             async for pcm in runs:
-                for frame in framer.push(pcm):
+                async for frame in coder.push(pcm):
                     await self._send(channel, frame)
-        rest = framer.flush()
-        if rest:
-            await self._send(channel, rest)
+        for frame in await coder.finish():
+            await self._send(channel, frame)
         self.warning = recording.warning
         self.ended_at = self._sent_at
 
     async def _send(self, channel: Channel, frame: bytes) -> None:
-        audio_format = channel.stream.format
         await channel.send_audio(frame)
         self._sent_at = channel.now()
         if self.began_at is None:
             self.began_at = self._sent_at
-        self.audio_sent += audio_format.seconds(len(frame) // audio_format.sample_bytes)
+        payload = channel.stream.payload
+        self.audio_sent += payload.seconds(payload.samples_in(frame))
 
 
 class Listening(Exchange[Transcript]):

@@ -17,6 +17,7 @@ class SpeakOptions(TypedDict, total=False):
     speed: float
     sample_rate: int
     channels: int
+    codec: str
     streaming: bool
     pace: float | None
     stream_id: str | None
@@ -30,6 +31,7 @@ class ListenOptions(TypedDict, total=False):
     language: str | None
     sample_rate: int
     channels: int
+    codec: str
     frame_ms: int
     endpointing: Endpointing | None
     hotwords: Sequence[str]
@@ -42,6 +44,7 @@ class EchoOptions(TypedDict, total=False):
 
     sample_rate: int
     channels: int
+    codec: str
     frame_ms: int
     pace: float | None
     stream_id: str | None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from legato.client.race import Race
 from legato.client.wire import Socket
 from legato.errors import ConnectionLost, IdleTimeout, LegatoError
 from legato.flow.backoff import INTERACTIVE, Backoff, Generator, Profile
@@ -15,13 +15,13 @@ GRACE: Final = 5.0
 """Seconds beyond the server's window: it may have noticed the loss later than we did."""
 
 QUICKEST: Final = 0.5
-"""Seconds that an attempt gets at the least."""
+"""Seconds that an attempt is alone at the least."""
 
 SLOWER: Final = 8
-"""How many times longer than the first dial one may take before it is given up, at first."""
+"""How many times longer than the first dial one may take before another begins, at first."""
 
 PATIENCE: Final = 0.25
-"""Share of the time of trouble that an attempt gets, so that a slow network is not given up."""
+"""Share of the time of trouble that an attempt is alone, so that few are made of a slow network."""
 
 
 def is_passing(error: LegatoError) -> bool:
@@ -34,6 +34,8 @@ class Recovery:
 
     A time of trouble begins at `begin` and lasts until `end`. Attempts in it wait as the profile
     says, from the beginning of the one before: an attempt that nobody answered has waited already.
+    It goes on beside the next (`Race`): a server to which many come back at once is late, and what
+    is given up costs it as much as what arrives.
 
     Args:
         dial: Opens a socket.
@@ -106,21 +108,22 @@ class Recovery:
         Raises:
             LegatoError: If the server refuses for good, or the time or the tries are over.
         """
+        race = Race(self._dial)
         began = self._now()
-        while True:
-            await self._wait(began)
-            began = self._now()
-            try:
-                async with asyncio.timeout(self._patience(began)):
-                    return await self._dial()
-            except TimeoutError:
-                self.cause = ConnectionLost("no answer in time")
-                self._retry_after = None
-            except LegatoError as error:
-                if not is_passing(error):
-                    raise
-                self.cause = error
-                self._retry_after = error.retry_after
+        try:
+            while True:
+                socket = await self._watch(race, self._delay(began))
+                if socket is not None:
+                    return socket
+                if self._retry_after is not None:
+                    continue  # an earlier attempt was answered meanwhile
+                race.begin()
+                began = self._now()
+                socket = await self._watch(race, self._patience(began), alone=True)
+                if socket is not None:
+                    return socket
+        finally:
+            race.end()
 
     def given_up(self) -> ConnectionLost:
         """Return what the streams are told when it is over."""
@@ -132,8 +135,36 @@ class Recovery:
         error.__cause__ = self.cause
         return error
 
-    async def _wait(self, began: float) -> None:
-        """Wait for the turn of the next attempt; the one before began at `began`."""
+    async def _watch(self, race: Race, within: float, *, alone: bool = False) -> Socket | None:
+        """Wait for attempts under way; return the socket of one that succeeds, None if none does.
+
+        Args:
+            race: They.
+            within: Seconds to wait.
+            alone: Whether there is no need to wait once none is under way, or the newest failed.
+
+        Raises:
+            LegatoError: If the server refuses for good.
+        """
+        until = self._now() + within
+        while True:
+            ended = await race.first(max(0.0, until - self._now()))
+            if ended is None:
+                if alone:
+                    self.cause = ConnectionLost("no answer in time")
+                    self._retry_after = None
+                return None
+            if not isinstance(ended, LegatoError):
+                return ended
+            if not is_passing(ended):
+                raise ended
+            self.cause = ended
+            self._retry_after = ended.retry_after
+            if alone:
+                return None
+
+    def _delay(self, began: float) -> float:
+        """Return the seconds until the next attempt; the one before began at `began`."""
         now = self._now()
         asked = self._retry_after
         if now >= self.until or self._backoff.is_exhausted or now + (asked or 0.0) >= self.until:
@@ -142,11 +173,9 @@ class Recovery:
         if asked is None:
             delay -= now - began
         self._retry_after = None
-        delay = min(delay, self.until - now)
-        if delay > 0:
-            await asyncio.sleep(delay)
+        return max(0.0, min(delay, self.until - now))
 
     def _patience(self, now: float) -> float:
-        """Return the seconds that an attempt gets: few at first, for its packets may be lost."""
+        """Return the seconds that an attempt is alone: few at first, its packets may be lost."""
         expected = QUICKEST if math.isinf(self._took) else max(QUICKEST, SLOWER * self._took)
         return min(max(expected, PATIENCE * (now - self.since)), max(QUICKEST, self.until - now))

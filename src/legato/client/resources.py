@@ -12,18 +12,30 @@ from typing import Any, Final
 
 from legato.client.config import ClientConfig
 from legato.client.dialing import authorization, reason, tls_context, tls_fault
-from legato.errors import ConnectionLost, LegatoError, from_wire
+from legato.errors import ConnectionLost, LegatoError
+from legato.protocol.faults import from_wire
 
 MAX_ANSWER_BYTES: Final = 4 << 20
 
 
-def request(config: ClientConfig, name: str, *, method: str = "GET") -> bytes:
+def request(
+    config: ClientConfig,
+    name: str,
+    *,
+    method: str = "GET",
+    body: bytes | None = None,
+    media_type: str = "",
+    timeout: float | None = None,
+) -> bytes:
     """Ask for a resource and return the answer; blocks.
 
     Args:
         config: Of the server.
         name: What goes behind its `/v1/`.
         method: Of HTTP.
+        body: What is sent with it.
+        media_type: Of `body`.
+        timeout: Seconds to wait for each piece of the answer; None is `config.connect_timeout`.
 
     Raises:
         ConnectionLost: If the server cannot be reached or is no Legato server.
@@ -35,13 +47,14 @@ def request(config: ClientConfig, name: str, *, method: str = "GET") -> bytes:
         handlers.append(urllib.request.ProxyHandler({}))
     if config.is_secure:
         handlers.append(urllib.request.HTTPSHandler(context=tls_context(config)))
-    asked = urllib.request.Request(url, headers=authorization(config), method=method)  # noqa: S310  (http or https only: http_base)
+    headers = {**authorization(config), **({"Content-Type": media_type} if media_type else {})}
+    asked = urllib.request.Request(url, data=body, headers=headers, method=method)  # noqa: S310  (http or https only: http_base)
     try:
         with urllib.request.build_opener(*handlers).open(
-            asked, timeout=config.connect_timeout
+            asked, timeout=timeout or config.connect_timeout
         ) as answer:
-            body: bytes = answer.read(MAX_ANSWER_BYTES)
-            return body
+            answered: bytes = answer.read(MAX_ANSWER_BYTES)
+            return answered
     except urllib.error.HTTPError as error:
         raise _refusal(url, error) from error
     except urllib.error.URLError as error:
@@ -53,11 +66,21 @@ def request(config: ClientConfig, name: str, *, method: str = "GET") -> bytes:
         raise ConnectionLost(f"{url} cannot be read ({reason(error)})") from error
 
 
-def read_object(config: ClientConfig, name: str, *, method: str = "GET") -> Mapping[str, Any]:
+def read_object(
+    config: ClientConfig,
+    name: str,
+    *,
+    method: str = "GET",
+    body: bytes | None = None,
+    media_type: str = "",
+    timeout: float | None = None,
+) -> Mapping[str, Any]:
     """Ask for a resource that is a JSON object; arguments and errors are those of `request`."""
-    body = request(config, name, method=method)
+    answered = request(
+        config, name, method=method, body=body, media_type=media_type, timeout=timeout
+    )
     try:
-        answer = json.loads(body)
+        answer = json.loads(answered)
     except ValueError:
         answer = None
     if not isinstance(answer, dict):

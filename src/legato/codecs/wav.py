@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import secrets
-import stat
 import struct
-from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO, Final, Self
+from typing import BinaryIO, Final
 
-from legato.audio import SAMPLE_BYTES, AudioFormat
+from legato.audio import SAMPLE_BYTES, AudioFormat, Codec
+from legato.codecs.writer import Writer
 
 HEADER_BYTES: Final = 44
 UNKNOWN_SIZE: Final = 0xFFFFFFFF
@@ -20,17 +16,28 @@ UNKNOWN_SIZE: Final = 0xFFFFFFFF
 PCM: Final = 0x0001
 """Format tag of integer PCM."""
 
+ALAW: Final = 0x0006
+MULAW: Final = 0x0007
+"""Format tags of G.711 (RFC 2361, section 2)."""
+
+_TAGS: Final = {Codec.ALAW: ALAW, Codec.MULAW: MULAW}
+_G711_HEADER_BYTES: Final = 58
+
 
 def header(
     format: AudioFormat,  # noqa: A002  (the field's name everywhere)
     data_bytes: int | None,
+    codec: Codec = Codec.PCM_S16LE,
 ) -> bytes:
-    """Return the 44 bytes before the samples.
+    """Return the bytes before the samples: 44, or 58 for G.711.
 
     Args:
         format: Of the samples.
         data_bytes: Size of the samples; None, or more than the format can say, for unknown.
+        codec: Of the samples: PCM, mu-law or A-law.
     """
+    if codec in _TAGS:
+        return _g711_header(format, data_bytes, _TAGS[codec])
     if data_bytes is None or data_bytes + HEADER_BYTES - 8 > UNKNOWN_SIZE:
         riff_bytes = data_bytes = UNKNOWN_SIZE
     else:
@@ -40,6 +47,25 @@ def header(
         *(b"RIFF", riff_bytes, b"WAVE"),
         *(b"fmt ", 16, PCM, format.channels, format.sample_rate),
         *(format.sample_rate * format.sample_bytes, format.sample_bytes, 8 * SAMPLE_BYTES),
+        *(b"data", data_bytes),
+    )
+
+
+def _g711_header(format: AudioFormat, data_bytes: int | None, tag: int) -> bytes:  # noqa: A002  (the field's name everywhere)
+    """Return a header with the `fact` chunk that other codecs than PCM need."""
+    samples = data_bytes
+    padded = 0 if data_bytes is None else data_bytes + data_bytes % 2
+    if data_bytes is None or padded + _G711_HEADER_BYTES - 8 > UNKNOWN_SIZE:
+        riff_bytes = data_bytes = samples = UNKNOWN_SIZE
+    else:
+        riff_bytes = padded + _G711_HEADER_BYTES - 8
+        samples = data_bytes // format.channels
+    return struct.pack(
+        "<4sI4s4sIHHIIHHH4sII4sI",
+        *(b"RIFF", riff_bytes, b"WAVE"),
+        *(b"fmt ", 18, tag, format.channels, format.sample_rate),
+        *(format.sample_rate * format.channels, format.channels, 8, 0),
+        *(b"fact", 4, samples),
         *(b"data", data_bytes),
     )
 
@@ -57,156 +83,42 @@ def wav_bytes(
     return header(format, len(pcm)) + pcm
 
 
-class WavWriter:
-    """Streams PCM into a WAV file or pipe.
+class WavWriter(Writer):
+    """Streams PCM into a WAV file or pipe; see `Writer`.
 
-    A file appears under its name, whole, when the writer is closed; until then, and after an
-    error or Ctrl-C inside the `with` block, what was there before stays untouched and nothing is
-    left beside it. A stream is written as it comes and stays open; one that can seek gets its
-    sizes at the end, a pipe says "unknown" in its header, which players take to the end.
+    A stream that can seek gets its sizes at the end, a pipe says "unknown" in its header, which
+    players take to the end.
 
     Args:
-        target: Path, or a binary stream; a device or FIFO path is written as a stream.
+        target: Path, or a binary stream.
         format: Of the PCM.
-
-    Attributes:
-        samples: Written so far, per channel.
-
-    Raises:
-        OSError: If the target cannot be written; of the class that names the cause, such as
-            PermissionError, or BrokenPipeError where the reader of a pipe went away.
+        codec: Of the file: PCM, mu-law or A-law.
     """
 
     def __init__(
         self,
         target: str | os.PathLike[str] | BinaryIO,
         format: AudioFormat,  # noqa: A002  (the field's name everywhere)
+        *,
+        codec: Codec = Codec.PCM_S16LE,
     ) -> None:
-        self.format = format
-        self.samples = 0
-        self._final: Path | None = None
-        self._part: Path | None = None
-        self._owned = isinstance(target, str | os.PathLike)
-        self._closed = False
-        if isinstance(target, str | os.PathLike):
-            self._stream = self._open(Path(target))
-        else:
-            self._stream = target
-        try:
-            self._start = _rewritable_from(self._stream)
-            self._put(header(format, None))
-        except BaseException:
-            self.discard()
-            raise
+        self._codec = codec
+        super().__init__(target, format)
 
-    @property
-    def seconds(self) -> float:
-        """Written so far."""
-        return self.format.seconds(self.samples)
+    def _begin(self) -> None:
+        self._destination.write(header(self.format, None, self._codec))
 
-    def write(self, pcm: bytes) -> None:
-        """Append samples; on a stream they are on their way when this returns.
+    def _put(self, pcm: bytes) -> None:
+        if self._codec is not Codec.PCM_S16LE:
+            from legato.codecs.g711 import law  # loads NumPy
 
-        Raises:
-            BadAudio: If `pcm` ends in the middle of a sample.
-            ValueError: If the writer is closed.
-            OSError: If it cannot be written; BrokenPipeError where the reader went away.
-        """
-        if self._closed:
-            raise ValueError("write to a closed WavWriter")
-        count = self.format.samples_in(pcm)
-        self._put(pcm)
-        self.samples += count
+            pcm = law(self._codec).encode(pcm)
+        self._destination.write(pcm)
 
-    def close(self) -> None:
-        """Set the sizes and put the file in its place; closing again does nothing."""
-        if self._closed:
-            return
-        try:
-            self._finish()
-        except BaseException:
-            self.discard()
-            raise
-        self._closed = True
-
-    def discard(self) -> None:
-        """Give up: remove what was written to a file; a stream keeps what it got."""
-        self._closed = True
-        try:
-            if self._owned:
-                self._stream.close()
-        finally:
-            if self._part is not None:
-                self._part.unlink(missing_ok=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is None:
-            self.close()
-        elif not self._closed:
-            self.discard()
-
-    def _put(self, data: bytes) -> None:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[self._stream.write(rest) :]  # unbuffered pipes take part of it at a time
-        if self._part is None:
-            self._stream.flush()
-
-    def _finish(self) -> None:
-        if self._start is not None:
-            end = self._stream.tell()
-            self._stream.seek(self._start)
-            self._stream.write(header(self.format, self.samples * self.format.sample_bytes))
-            self._stream.seek(end)
-            self._stream.flush()
-        if self._owned:
-            self._stream.close()
-        if self._part is not None and self._final is not None:
-            self._part.replace(self._final)
-
-    def _open(self, path: Path) -> BinaryIO:
-        try:
-            before = path.stat()
-        except FileNotFoundError:
-            before = None
-        if before is not None and not stat.S_ISREG(before.st_mode):
-            return path.open("wb")  # never put a file in the place of /dev/null
-        if before is not None and not os.access(path, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-        final = path.resolve()  # a symbolic link stays one
-        part = final.with_name(f".legato-{secrets.token_hex(8)}.part")
-        try:
-            stream = part.open("xb")
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, str(path)) from error
-        self._final, self._part = final, part
-        if before is not None:
-            part.chmod(stat.S_IMODE(before.st_mode))
-        return stream
-
-
-def _rewritable_from(stream: BinaryIO) -> int | None:
-    """Return where the header goes, or None where it cannot be written a second time."""
-    if not stream.seekable() or _appends(stream):
-        return None
-    return stream.tell()
-
-
-def _appends(stream: BinaryIO) -> bool:
-    """Tell whether every write goes to the end, as after `>>` in a shell."""
-    try:
-        import fcntl
-    except ImportError:
-        return False  # Windows, where this cannot be asked
-    try:
-        return bool(fcntl.fcntl(stream.fileno(), fcntl.F_GETFL) & os.O_APPEND)
-    except OSError:
-        return False  # in memory, no descriptor
+    def _end(self) -> None:
+        size = self.samples * self.format.sample_bytes
+        if self._codec is not Codec.PCM_S16LE:
+            size //= SAMPLE_BYTES
+            if self._destination.start is not None:  # else it would be taken for a sample
+                self._destination.write(bytes(size % 2))
+        self._destination.rewrite(header(self.format, size, self._codec))

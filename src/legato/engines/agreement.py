@@ -6,14 +6,29 @@ Hypothesis Selection", Interspeech 2020: what two guesses in a row agree on is k
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from itertools import takewhile
+from typing import Final
+
+_UNSPACED: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Kana and Han."""
+
+_WORD: Final = re.compile(rf" ?(?:[{_UNSPACED}][^\w\s]*|[^\s{_UNSPACED}]+)")
 
 
 def spoken_form(word: str) -> str:
     """Return a word without case and punctuation, which change while the speaker goes on."""
     plain = unicodedata.normalize("NFKC", word).casefold()
     return "".join(char for char in plain if char.isalnum())
+
+
+def words_of(text: str) -> list[str]:
+    """Cut a text into words, each with the space before it.
+
+    Scripts without spaces are cut into characters, with the punctuation that follows them.
+    """
+    return _WORD.findall(" ".join(text.split()))
 
 
 def agreed_words(first: list[str], second: list[str]) -> int:
@@ -34,7 +49,7 @@ class LocalAgreement:
     @property
     def text(self) -> str:
         """The agreed words, as the last guess that holds them writes them."""
-        return " ".join(self._shown)
+        return "".join(self._shown)
 
     def accept(self, guess: str) -> str:
         """Take the next guess at the whole text and return the agreed words.
@@ -42,7 +57,7 @@ class LocalAgreement:
         Args:
             guess: Of the text from its beginning; usually longer than the last one.
         """
-        words = guess.split()
+        words = words_of(guess)
         agreed = agreed_words(self._guess, words)
         if agreed >= len(self._shown) and agreed_words(self._shown, words) == len(self._shown):
             self._shown = words[:agreed]

@@ -146,3 +146,26 @@ class Recognizer(Protocol):
 
     def close(self) -> None:
         """Free weights and devices."""
+
+
+@runtime_checkable
+class Straining(Protocol):
+    """What a recognizer has besides that gives each stream less while there are many of them."""
+
+    @property
+    def degraded(self) -> bool:
+        """Whether partials are rarer, or segments shorter, than one stream alone would have.
+
+        Read often and from any thread; the worker tells the clients.
+        """
+
+
+@runtime_checkable
+class Cloning(Protocol):
+    """What a synthesizer with `Ability.CLONING` has besides, if it keeps anything of a prompt."""
+
+    def forget(self, digest: str) -> None:
+        """Drop all that is kept of the prompt with this digest; returns at once.
+
+        What a call is speaking with may stay until that ends. Called from any thread.
+        """

@@ -124,12 +124,15 @@ class Endpointer:
         known = self._state is _State.PAUSE and self._windows >= end
         return self._segment(end) if known else None
 
-    def accept(self, probability: float, level: float) -> Segment | None:
+    def accept(
+        self, probability: float, level: float, *, longest: int | None = None
+    ) -> Segment | None:
         """Take the next window; return the segment if it ends with that.
 
         Args:
             probability: Of speech, 0 to 1.
             level: Of the window's power, on any scale; the lowest is the quietest.
+            longest: Windows at which it is cut now, if fewer than the rules say.
         """
         self._move(self._signal(probability))
         self._levels.append(level)
@@ -139,7 +142,8 @@ class Endpointer:
         silence = self._rules.silence
         if silence is not None and self._windows - self._spoken >= max(silence, 1):
             return self._segment(self._end)
-        if self._windows - self._start >= self._rules.longest:
+        longest = self._rules.longest if longest is None else min(longest, self._rules.longest)
+        if self._windows - self._start >= longest:
             return self._segment(self._quietest())
         return None
 

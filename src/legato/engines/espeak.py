@@ -85,6 +85,20 @@ _VOICES: Final = (
 )
 _SCRIPT_OF_VOICE: Final = {name: script for name, _, script in _VOICES}
 
+_USUAL_LOUDNESS: Final = -20.5
+_LOUDNESS: Final = {
+    "en-us": -21.5,
+    "cmn": -18.5,
+    "ja": -21.5,
+    "ru": -22.0,
+    "he": -22.5,
+    "bn": -19.0,
+    "uk": -18.5,
+    "fr": -22.5,
+    "sw": -19.0,
+}
+"""LUFS of most voices and of those that are further from it than a dB, measured on sentences."""
+
 _LONGEST: Final = 300
 """Characters of one call: at most 90 s of speech and 0.1 s of work."""
 
@@ -98,6 +112,7 @@ _AUDIO_OUTPUT_SYNCHRONOUS: Final = 2
 _ESPEAK_RATE: Final = 1
 _POS_CHARACTER: Final = 1
 _CHARS_UTF8: Final = 1
+_PHONEMES_IPA: Final = 2
 _END_PAUSE: Final = 0x1000
 _DONT_EXIT: Final = 0x8000
 _SYSTEM_LIBRARIES: Final = ("libespeak-ng.so.1", "libespeak-ng.1.dylib", "libespeak-ng.dll")
@@ -119,7 +134,13 @@ class Espeak:
             scripts=frozenset(_SCRIPT_OF_VOICE.values()),
             languages=tuple(dict.fromkeys(language for _, language, _ in _VOICES)),
             voices=tuple(
-                Voice(name=name, engine="espeak", languages=(language,), description="robotic")
+                Voice(
+                    name=name,
+                    engine="espeak",
+                    languages=(language,),
+                    description="robotic",
+                    loudness_lufs=_LOUDNESS.get(name, _USUAL_LOUDNESS),
+                )
                 for name, language, _ in _VOICES
             ),
             slots=32,
@@ -258,6 +279,7 @@ class _Library:
         self._sounds: list[bytes] = []
         self._espeak.espeak_Info.restype = ctypes.c_char_p
         self._espeak.espeak_SetVoiceByName.argtypes = [ctypes.c_char_p]
+        self._espeak.espeak_TextToPhonemes.restype = ctypes.c_char_p
         folder = None if data is None else str(data).encode()
         rate = self._espeak.espeak_Initialize(_AUDIO_OUTPUT_SYNCHRONOUS, 0, folder, _DONT_EXIT)
         if rate != FORMAT.sample_rate:
@@ -295,6 +317,30 @@ class _Library:
             if failure:
                 raise EngineFailed(f"eSpeak NG failed with its error {failure}")
             return b"".join(self._sounds)
+
+    def phonemes(self, text: str, *, voice: str) -> str:
+        """Return the sounds of a text in IPA, with a blank between words.
+
+        Args:
+            text: Without NUL.
+            voice: Name of the voice.
+
+        Raises:
+            EngineFailed: If there is no such voice.
+        """
+        data = ctypes.create_string_buffer(text.encode("utf-8", "replace"))
+        rest = ctypes.c_void_p(ctypes.addressof(data))
+        clauses = []
+        with self._lock:
+            if self._espeak.espeak_SetVoiceByName(voice.encode()):
+                raise EngineFailed(f"this eSpeak NG ({self.version}) has no voice {voice!r}")
+            while rest.value:
+                clauses.append(
+                    self._espeak.espeak_TextToPhonemes(
+                        ctypes.byref(rest), _CHARS_UTF8, _PHONEMES_IPA
+                    )
+                )
+        return " ".join(sounds.decode("utf-8", "replace") for sounds in clauses if sounds)
 
     def _keep(self, samples: int | None, count: int, _events: int | None) -> int:
         if samples and count > 0:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
+import time
 import zlib
-from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
@@ -27,6 +27,7 @@ from legato.engines.base import EngineInfo, EngineKind
 from legato.engines.installation import require, version
 from legato.engines.markup import letters_of, spoken, unread
 from legato.engines.onnx import session, without_telemetry
+from legato.engines.precedence import Precedence
 from legato.errors import (
     EngineUnavailable,
     UnknownVoice,
@@ -57,6 +58,9 @@ _CLOSING: Final = "\"”’)]}' "
 _PARTS: Final = re.compile(r"\d+|[^\W\d_]+")
 """Numbers and words within a token such as "/994" (hibari 0.2.1 passes over such numbers)."""
 
+_LOUDNESS: Final = {"heart": -25.6}
+"""LUFS of voices, measured on five sentences."""
+
 _WARM_UP: Final = "Legato zorblax, 7:30."
 """Loads the network for unknown words too."""
 
@@ -83,7 +87,7 @@ class Hibari:
             licence="Apache-2.0",
             written_out=frozenset({"en"}),
         )
-        self._turns = Turns(parallel)
+        self._turns = Precedence(parallel)
         self._loading = threading.Lock()
         self._loaded: dict[str, Any] = {}
 
@@ -108,9 +112,10 @@ class Hibari:
         if not self._loaded:
             raise EngineUnavailable("hibari is not loaded yet")
         voice = self._voice(request.voice or self.info.voices[0].name)
+        due = time.monotonic() + request.spare
         sample = 0
         for piece in text:
-            for audio in self._speak(voice, request, piece):
+            for audio in self._speak(voice, request, piece, due):
                 for start in range(0, len(audio), _SLICE):
                     pcm = audio[start : start + _SLICE].astype("<i2").tobytes()
                     yield AudioChunk(pcm, FORMAT, sample)
@@ -136,7 +141,7 @@ class Hibari:
             return self._loaded[name]
 
     def _speak(
-        self, voice: Any, request: SynthesisRequest, piece: str
+        self, voice: Any, request: SynthesisRequest, piece: str, due: float
     ) -> Iterator[NDArray[np.int16]]:
         """Yield the audio of a piece, which depends on its text, voice, speed and seed alone."""
         if foreign := unspeakable(piece, _SCRIPTS) or unread(piece):
@@ -147,7 +152,8 @@ class Hibari:
         lines = [_phonemes(voice, line) for line in text.splitlines()]
         samples = 0
         for phonemes in chain.from_iterable(map(bounded, lines)):
-            audio = self._call(voice, phonemes, request.speed, noise)
+            with self._turns.turn(due + FORMAT.seconds(samples)):
+                audio = self._call(voice, phonemes, request.speed, noise)
             samples += len(audio)
             yield to_int16(trimmed(audio, pause_after(phonemes)))
         if not samples and is_speakable(text):
@@ -158,43 +164,8 @@ class Hibari:
     def _call(
         self, voice: Any, phonemes: str, speed: float, noise: np.random.Generator
     ) -> NDArray[np.float32]:
-        with self._turns:
-            audio: NDArray[np.float32] = voice.from_ids(voice.ids(phonemes), speed, noise)
-            return audio
-
-
-class Turns:
-    """Lets some threads at once go on, first come first served.
-
-    `threading.Semaphore` lets a thread that comes back at once overtake those that wait, for ever
-    if it never pauses.
-
-    Args:
-        parallel: How many at once.
-    """
-
-    def __init__(self, parallel: int) -> None:
-        self._free = parallel
-        self._waiting: deque[threading.Lock] = deque()
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._free:
-                self._free -= 1
-                return
-            turn = threading.Lock()
-            turn.acquire()
-            self._waiting.append(turn)
-        # Without a deadline of its own: the worker watches over each call.
-        turn.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            if self._waiting:
-                self._waiting.popleft().release()
-            else:
-                self._free += 1
+        audio: NDArray[np.float32] = voice.from_ids(voice.ids(phonemes), speed, noise)
+        return audio
 
 
 def _voices() -> Iterator[Voice]:
@@ -202,7 +173,13 @@ def _voices() -> Iterator[Voice]:
     try:
         from hibari.voices import DEFAULT, VOICES, voice_path
     except ImportError:
-        yield Voice(name="heart", engine="hibari", languages=("en-US",), gender="female")
+        yield Voice(
+            name="heart",
+            engine="hibari",
+            languages=("en-US",),
+            gender="female",
+            loudness_lufs=_LOUDNESS["heart"],
+        )
         return
     for name in sorted(VOICES, key=lambda name: name != DEFAULT):
         try:
@@ -216,6 +193,7 @@ def _voices() -> Iterator[Voice]:
             languages=(about["language"],),
             gender=about["gender"],
             description=f"{about['accent']} English",
+            loudness_lufs=_LOUDNESS.get(name),
         )
 
 

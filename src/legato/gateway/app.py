@@ -87,7 +87,6 @@ class Gateway:
                 Route("/readyz", self._ready),
                 Route("/metrics", self._metrics),
                 Route("/v1/engines", self._engines),
-                Route("/v1/voices", self._voices),
                 Route(STREAM_PATH, self._upgrade_needed),
                 *Impairments(self._config, self.connections).routes(),
                 *more,
@@ -111,17 +110,9 @@ class Gateway:
         return Response(exposition(), media_type=CONTENT_TYPE)
 
     async def _engines(self, request: Request) -> Response:
-        engines = [_described(record) for record in await self._catalog.engines()]
+        aliases = await self._catalog.aliases()
+        engines = [_described(record, aliases) for record in await self._catalog.engines()]
         return JSONResponse({"engines": engines})
-
-    async def _voices(self, request: Request) -> Response:
-        voices = [
-            msgspec.to_builtins(voice)
-            for record in await self._catalog.engines()
-            if record.state == "ready"
-            for voice in record.voices
-        ]
-        return JSONResponse({"voices": voices})
 
     async def _upgrade_needed(self, request: Request) -> Response:
         return PlainTextResponse(
@@ -206,6 +197,12 @@ async def _refuse(send: Send, status: int, sentence: str) -> None:
     await send({"type": "websocket.http.response.body", "body": body})
 
 
-def _described(record: EngineRecord) -> dict[str, Any]:
+def _described(
+    record: EngineRecord, aliases: Mapping[tuple[str, str], list[str]]
+) -> dict[str, Any]:
     described: dict[str, Any] = msgspec.to_builtins(record)
+    if record.kind == "synthesize":
+        for voice in described.get("voices", ()):
+            if names := aliases.get((record.name, voice["name"])):
+                voice["aliases"] = names
     return described

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,14 +10,14 @@ import msgspec
 
 from legato.bus.base import Record, Registry
 from legato.bus.records import ENGINE_KIND, TENANT, EngineRecord, decode_engine
-from legato.errors import EngineUnavailable, UnknownEngine, UnknownVoice
+from legato.errors import EngineUnavailable, UnknownEngine, UnknownVoice, UnsupportedOption
+from legato.gateway.abilities import check_abilities, detects
+from legato.gateway.casting import ANY_LANGUAGE, Casting
 from legato.protocol.messages import StreamStart
+from legato.speech.languages import speaks
 from legato.telemetry.logs import logger
 
 log = logger(__name__)
-
-ANY_LANGUAGE: Final = "mul"
-"""BCP 47 tag of an engine that takes any."""
 
 ECHO: Final = "echo"
 """Task and engine that sends audio back as it came."""
@@ -48,9 +48,16 @@ class Catalog:
     Args:
         registry: Of the bus.
         clock: Returns monotonic seconds.
+        aliases: The operator's names for voices.
     """
 
-    def __init__(self, registry: Registry, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        clock: Callable[[], float],
+        aliases: Mapping[str, str] | None = None,
+    ) -> None:
+        self._casting = Casting(aliases)
         self._registry = registry
         self._clock = clock
         self._records: list[EngineRecord] = []
@@ -75,6 +82,7 @@ class Catalog:
         Raises:
             UnknownEngine: If no worker has the engine asked for, or none understands the language.
             UnknownVoice: If no engine has the voice asked for, or none speaks the language.
+            UnsupportedOption: If the engine cannot do something that is asked of a recognition.
             EngineUnavailable: If it cannot run, or no worker is there (yet).
             BusUnavailable: If the registry cannot be read.
         """
@@ -83,9 +91,21 @@ class Catalog:
                 raise UnknownEngine(f"an echo has no engine {start.engine!r}; leave engine out")
             return Choice(ECHO, None)
         try:
-            return _choose(start, await self.engines())
-        except (UnknownEngine, UnknownVoice, EngineUnavailable):
-            return _choose(start, await self.engines(fresh=True))
+            return self._chosen(start, await self.engines())
+        except (UnknownEngine, UnknownVoice, UnsupportedOption, EngineUnavailable):
+            return self._chosen(start, await self.engines(fresh=True))
+
+    async def aliases(self) -> dict[tuple[str, str], list[str]]:
+        """Return the names from elsewhere that each voice, by engine and name, speaks for.
+
+        Raises:
+            BusUnavailable: If the registry cannot be read.
+        """
+        return self._casting.names(_offered("synthesize", await self.engines()))
+
+    def _chosen(self, start: StreamStart, records: list[EngineRecord]) -> Choice:
+        offered = _offered(start.task, records)
+        return _choose(self._casting.cast(start, offered), offered)
 
     async def fault(self) -> str | None:
         """Return why no clients may be sent here, or None.
@@ -112,16 +132,21 @@ def _decoded(records: Iterable[Record]) -> Iterator[EngineRecord]:
             log.warning("an engine's record cannot be read")  # a worker of another version
 
 
-def _choose(start: StreamStart, records: list[EngineRecord]) -> Choice:
-    offered = [record for record in records if record.kind == start.task]
+def _offered(task: str, records: list[EngineRecord]) -> list[EngineRecord]:
+    """Return the engines for a task, in the order of their worker's preference."""
+    return sorted((r for r in records if r.kind == task), key=lambda record: record.order)
+
+
+def _choose(start: StreamStart, offered: list[EngineRecord]) -> Choice:
     if start.engine is not None:
         record = _usable(_named(start.engine, offered))
     elif start.voice is not None and start.task == "synthesize":
         record = _usable(_with_voice(start.voice, offered))
     else:
         record = _usable(_by_language(start, offered))
+    check_abilities(start, record, offered)
     if start.language is not None and not _copes(record, start.language):
-        raise _no_language(start, offered)
+        raise _no_language(start, record, offered)
     return Choice(record.name, _pick_voice(start, record))
 
 
@@ -165,15 +190,24 @@ def _by_language(start: StreamStart, offered: list[EngineRecord]) -> EngineRecor
     return default
 
 
-def _no_language(start: StreamStart, offered: list[EngineRecord]) -> UnknownVoice | UnknownEngine:
-    """Say that a language cannot be had, and how it could."""
+def _no_language(
+    start: StreamStart, record: EngineRecord, offered: list[EngineRecord]
+) -> UnknownVoice | UnknownEngine:
+    """Say that a language cannot be had of `record`, and how it could."""
+    error = UnknownVoice if start.task == "synthesize" else UnknownEngine
     language = start.language or ""
+    able = [other.name for other in offered if other.state == "ready" and _speaks(other, language)]
+    if able:
+        return error(
+            f"{record.name} does not know the language {language!r}, but {', '.join(able)} does;"
+            " name that engine, or no engine and no voice"
+        )
     tags = {tag for record in offered if record.state == "ready" for tag in record.languages}
     ways = [record.reason for record in offered if record.reason and _speaks(record, language)]
     names = ", ".join(sorted(tags - {ANY_LANGUAGE})) or "none"
     sentence = f"language {language!r} is not at hand; there are: {names}"
     sentence = "; ".join([sentence, *ways])
-    return UnknownVoice(sentence) if start.task == "synthesize" else UnknownEngine(sentence)
+    return error(sentence)
 
 
 def _usable(record: EngineRecord) -> EngineRecord:
@@ -200,7 +234,7 @@ def _pick_voice(start: StreamStart, record: EngineRecord) -> str | None:
 def _default_voice(record: EngineRecord, language: str | None) -> str | None:
     names = [voice.name for voice in record.voices]
     if language is not None:
-        speaking = [voice.name for voice in record.voices if _matches(voice.languages, language)]
+        speaking = [voice.name for voice in record.voices if speaks(voice.languages, language)]
         names = speaking or names
     return names[0] if names else None
 
@@ -214,9 +248,4 @@ def _copes(record: EngineRecord, language: str) -> bool:
 
 
 def _speaks(record: EngineRecord, language: str) -> bool:
-    return _matches(record.languages, language)
-
-
-def _matches(tags: Iterable[str], language: str) -> bool:
-    wanted = language.partition("-")[0].lower()
-    return any(tag.partition("-")[0].lower() == wanted for tag in tags)
+    return detects(record, language) or speaks(record.languages, language)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from legato.protocol.messages import Heartbeat, Limits
@@ -35,11 +36,14 @@ class GatewayConfig:
         drain_timeout: Seconds for open streams to end after a stop was asked for.
         heartbeat_idle: Seconds between a client's pings while no stream is open.
         heartbeat_active: Seconds of silence, while one is, until a client pings.
+        max_voices: Voices of its own that a tenant may have; 0 lets nobody bring one.
         janitor_every: Seconds between looks for jobs whose stream is gone; one gateway of all that
             share a bus does it.
         console: Whether `/` is a page for the browser (docs/console.md).
         impairments: Whether a client may have its own connection cut, frozen or slowed, to see that
             nothing is lost. Unset: where only this machine is listened to.
+        voice_aliases: Names by which clients may ask for a voice: a voice's name, `engine/voice`,
+            or a name of the table in docs/voices.md, whose entries they go before.
     """
 
     host: str = "127.0.0.1"
@@ -60,9 +64,21 @@ class GatewayConfig:
     drain_timeout: float = 10.0
     heartbeat_idle: float = 30.0
     heartbeat_active: float = 2.0
+    max_voices: int = 50
     janitor_every: float = 20.0
     console: bool = True
     impairments: bool | None = None
+    voice_aliases: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        """See that the aliases can be used.
+
+        Raises:
+            ValueError: If one is empty, or names itself.
+        """
+        for alias, voice in self.voice_aliases.items():
+            if not alias or not voice or alias == voice:
+                raise ValueError(f"voice_aliases: {alias!r} cannot be {voice!r}; name a voice")
 
     @property
     def limits(self) -> Limits:

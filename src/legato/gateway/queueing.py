@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Final
 
+import msgspec
+
 from legato.bus.base import Job, Jobs, StreamKey
 from legato.errors import LegatoError
 from legato.gateway.relay import Relay
@@ -48,6 +50,8 @@ class Queueing:
             LegatoError: If the bus does not take the job.
         """
         start, engine = relay.stream.start, relay.stream.engine
+        if start.voice is not None:  # which may be an alias
+            start = msgspec.structs.replace(start, voice=relay.stream.voice)
         await self._jobs.submit(Job(key=relay.key, engine=engine, start=start, seed=seed_of(start)))
         if not self._has(relay.key):  # dropped while the job was on its way
             await self._jobs.withdraw(relay.key)

@@ -26,7 +26,7 @@ from legato.gateway.meter import Meter
 from legato.gateway.notes import DownNote, UpNote, all_struck, down_note, encode, up_note
 from legato.protocol.faults import error_message
 from legato.protocol.media import AudioFrame
-from legato.protocol.messages import Error, Notice, NumberedMessage
+from legato.protocol.messages import Error, Notice, NumberedMessage, UtteranceEnd
 from legato.session.lane import INF
 from legato.session.server_stream import ServerStream
 
@@ -314,16 +314,14 @@ class Relay:
     def _take(self, entry: Entry) -> None:
         self._down_entry = entry.number
         stream = self.stream
-        last = -1
-        marked = False
+        last, marked = -1, False
         for item in entry.items:
             if isinstance(item, AudioFrame):
                 if item.seq != self._next_seq or item.sample != self._next_sample:
                     self._check_place(item.seq, item.sample)
                 stream.relay_frame(item)
-                last = item.seq
-                self._next_seq = last + 1
-                self._next_sample = item.sample + len(item.payload) // stream.sample_bytes
+                last, self._next_seq = item.seq, item.seq + 1
+                self._next_sample = item.sample + stream.samples_in(item.payload)
             elif isinstance(item, NumberedMessage):
                 last = self._take_message(item)
             elif isinstance(item, Committed):
@@ -343,6 +341,8 @@ class Relay:
             self._check_place(seq, self._next_sample)
         self.stream.relay((message,))
         self._next_seq = seq + 1
+        if isinstance(message, UtteranceEnd) and self.stream.packet_samples:
+            self._next_sample = message.sample  # the last packet may go beyond it
         return seq
 
     def _check_place(self, seq: int, sample: int) -> None:

@@ -19,6 +19,7 @@ from legato.bus.janitor import Janitor
 from legato.bus.presence import Presence, process_name
 from legato.bus.records import ProcessRecord
 from legato.errors import LegatoError
+from legato.gateway.access import Access
 from legato.gateway.administration import Administration
 from legato.gateway.admission import Admission
 from legato.gateway.app import Gateway
@@ -30,6 +31,7 @@ from legato.gateway.identity import Identify, anyone
 from legato.gateway.lag import watch_lag
 from legato.gateway.socket import SpeechSocket
 from legato.gateway.streams import Streams
+from legato.gateway.voices import VoiceRoutes
 
 BACKLOG: Final = 2048
 
@@ -112,7 +114,7 @@ class Server:
     ) -> None:
         self._config = config
         clock = asyncio.get_running_loop().time
-        catalog = Catalog(bus.registry, clock)
+        catalog = Catalog(bus.registry, clock, config.voice_aliases)
         self._name = process_name()
         self._streams = Streams(
             bus,
@@ -120,13 +122,17 @@ class Server:
             catalog=catalog,
             admission=Admission(bus.registry, catalog, clock, max_wait=config.max_wait),
         )
+        access = Access(config, identify)
         self._gateway = Gateway(
             config,
             streams=self._streams,
             catalog=catalog,
             identify=identify,
             clock=clock,
-            routes=Administration(bus, config, identify=identify, clock=clock).routes(),
+            routes=(
+                *Administration(bus, access=access, clock=clock).routes(),
+                *VoiceRoutes(bus, catalog, config, access=access).routes(),
+            ),
         )
         self._presence = Presence(bus.registry, self._describe)
         self._attendance = Attendance(

@@ -10,9 +10,11 @@ from typing import Final
 import msgspec
 
 from legato.bus.base import Bus, Record, StreamKey
+from legato.bus.voices import OwnVoices
 from legato.errors import BusUnavailable, Draining, EpochChanged, ResumeGap, SessionExpired
 from legato.gateway.admission import Admission
 from legato.gateway.catalog import Catalog, Choice
+from legato.gateway.cloning import Voices
 from legato.gateway.custody import Admits, Custody
 from legato.gateway.identity import Identity
 from legato.gateway.notes import KNOWN, StreamNote, stream_note
@@ -54,7 +56,7 @@ class Streams:
         self.draining = False
         self._bus = bus
         self._resume_window = resume_window
-        self._catalog = catalog
+        self._voices = Voices(OwnVoices(bus), catalog)
         self._admission = admission
         self._custody = Custody(bus.logs)
         self._relays: dict[StreamKey, Relay] = {}
@@ -96,7 +98,7 @@ class Streams:
         """
         if self.draining:
             raise Draining
-        choice = await self._catalog.choose(start)
+        choice = await self._voices.choose(identity.tenant, start)
         notes = self._custody.opening(start, choice, token)
         key = StreamKey(identity.tenant, start.stream_id)
         await self._admit(key, start, choice)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
-from legato.errors import CLIENT_ONLY, Internal, LegatoError, from_wire
+from legato.errors import CLIENT_ONLY, ERRORS, Internal, LegatoError
 from legato.protocol.messages import Error
 
 MAX_SENTENCE_CHARS: Final = 1000
@@ -53,3 +54,37 @@ def error_from(message: Error) -> LegatoError:
     )
     error.retryable = message.retryable
     return error
+
+
+def from_wire(
+    code: str,
+    message: str,
+    *,
+    retry_after: float | None = None,
+    retryable: bool = False,
+    facts: Mapping[str, Any] | None = None,
+) -> LegatoError:
+    """Build the error that a peer reported.
+
+    Args:
+        code: The wire code; one that is unknown here gives a plain `LegatoError`.
+        message: The peer's sentence.
+        retry_after: Seconds, if the peer named them.
+        retryable: The peer's judgement, used only for unknown codes.
+        facts: Extras as `LegatoError.facts` returns them; those a class does not know are dropped.
+
+    Returns:
+        An error whose `remote` is True.
+    """
+    if code not in ERRORS:
+        error = LegatoError(message, retry_after=retry_after, remote=True)
+        error.code = code
+        error.retryable = retryable
+        return error
+    kind = ERRORS[code]
+    known = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in (facts or {}).items()
+        if name in kind.FACTS and value is not None
+    }
+    return kind(message, retry_after=retry_after, remote=True, **known)

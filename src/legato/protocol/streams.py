@@ -82,20 +82,21 @@ class StreamStart(StreamMessage, kw_only=True):
     Attributes:
         stream_id: Unique within the tenant: 1 to 64 of A-Z a-z 0-9 _ . -, first alphanumeric.
         task: `synthesize`, `recognize` or `echo`.
-        codec: `pcm_s16le`.
+        codec: Of the audio, either way: `pcm_s16le`, `mulaw`, `alaw` or `opus`.
         sample_rate: Hz, 8,000 to 48,000.
         channels: 1 or 2.
-        frame_ms: Milliseconds of a full frame, 10 to 200.
+        frame_ms: Milliseconds of a full frame, 10 to 200; of a packet of `opus` 10, 20, 40 or 60.
         streaming: False returns the whole utterance at once.
         framing: `protobuf`, or `raw` for bare PCM on a connection of its own.
         engine: Name, or absent for the server's choice.
         voice: Name, or absent for the engine's default.
-        language: BCP 47 tag.
+        language: BCP 47 tag; in a recognition also `auto`, for an engine that finds it out.
         speed: Speaking rate, 0.5 to 2.0.
         endpointing: When a recognizer ends segments by itself.
-        hotwords: Words to favour.
+        hotwords: Words to favour, for an engine that can.
         options: Engine-specific, but for `markup`, `reading`, `strip` and `lexicon`, which say how
-            the text of a synthesis is read.
+            the text of a synthesis is read, and `sound` and `cache`, what is done to its sound,
+            and `bitrate`, of Opus.
         continues: Where to go on, after `epoch_changed` or a server that knows nothing any more.
     """
 
@@ -272,6 +273,8 @@ class Notice(StreamMessage, kw_only=True):
 class SwitchDown(NumberedMessage, kw_only=True):
     """A lower rung of the bitrate ladder holds from here on.
 
+    Where `reset` is true, an encoder begins, and so must the listener's decoder.
+
     Attributes:
         rung: Its name.
         sample: Position of the first frame on it.
@@ -284,7 +287,9 @@ class SwitchDown(NumberedMessage, kw_only=True):
 
 
 class SwitchUp(NumberedMessage, kw_only=True):
-    """A higher rung of the bitrate ladder holds from here on.
+    """A higher rung of the bitrate ladder holds from here on, or the first one.
+
+    Where `reset` is true, an encoder begins, and so must the listener's decoder.
 
     Attributes:
         rung: Its name.

@@ -243,8 +243,9 @@ class ClientSession(ClientRequests):
             if number in self._finished:
                 self._send(self._finished[number])
             return
-        if type(item) is AudioFrame and len(item.payload) % stream.sample_bytes:
-            self._fail(stream, BadAudio(f"the server sent {len(item.payload)} bytes of PCM"))
+        if type(item) is AudioFrame and not stream.is_whole(item.payload):
+            sent = f"{len(item.payload)} bytes of {stream.start.codec}"
+            self._fail(stream, BadAudio(f"the server sent {sent}"))
             return
         verdict = stream.accept(seq, item, now)
         if verdict is Verdict.DELIVERED:

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from legato.audio import AudioFormat
+from legato.audio import AudioFormat, PayloadFormat
 from legato.errors import MalformedMessage, MessageTooLarge, UnexpectedMessage
 from legato.flow.digest import Chain
 from legato.protocol.media import AudioFrame
@@ -25,6 +25,7 @@ from legato.protocol.messages import (
     Transcript,
     UtteranceEnd,
 )
+from legato.protocol.payloads import check_packet, payload_format
 from legato.session.history import History
 from legato.session.inbound import DELIVERED, Verdict
 from legato.session.lane import INF, UNNUMBERED, Item
@@ -88,7 +89,8 @@ class ClientStream(Stream):
         *,
         reliable: bool = True,
     ) -> None:
-        super().__init__(start, format, _outbound(format, reliable=reliable), reliable=reliable)
+        out = _outbound(payload_format(start), reliable=reliable)
+        super().__init__(start, format, out, reliable=reliable)
         self.utterance = 0
         self.confirmed = False
         self.token: str | None = None
@@ -101,7 +103,7 @@ class ClientStream(Stream):
         self._cancelled = -1
         self._said_end = False
         self._chain = Chain()
-        self._history = History(format)
+        self._history = History(self.payload)
         self._ended = self._ended_before = -1
         self._ended_sample = 0
 
@@ -115,18 +117,22 @@ class ClientStream(Stream):
     # what the application says
 
     def send_audio(self, payload: bytes, *, last: bool = False) -> int:
-        """Queue one frame of PCM; return its utterance.
+        """Queue one frame, coded as the stream declares; return its utterance.
 
         Args:
-            payload: Whole samples of the stream's format.
+            payload: Whole samples of the stream's format, or one packet.
             last: Whether the utterance ends with it.
 
         Raises:
-            BadAudio: If `payload` ends in the middle of a sample.
+            BadAudio: If `payload` ends in the middle of a sample, or is no packet of the declared
+                length.
             MessageTooLarge: If `payload` is above `MAX_PAYLOAD_BYTES`.
             UnexpectedMessage: After `finish`.
         """
-        self.format.samples_in(payload)
+        if self.packet_samples:
+            check_packet(payload, self.payload)
+        else:
+            self.payload.samples_in(payload)
         if len(payload) > MAX_PAYLOAD_BYTES:
             raise MessageTooLarge(
                 f"a frame of {len(payload)} bytes is above {MAX_PAYLOAD_BYTES}; send 20 ms a frame"
@@ -235,7 +241,7 @@ class ClientStream(Stream):
         before = self._ended_before
         for item in items:
             if type(item) is AudioFrame:
-                self.received_upto = item.sample + len(item.payload) // self.sample_bytes
+                self.received_upto = self._end_of(item)
                 self._chain.update(item.payload)
             elif type(item) is UtteranceEnd:
                 if item.utterance > before:
@@ -248,6 +254,12 @@ class ClientStream(Stream):
             return items
         return [item for item in items if not _is_of(item, before)]
 
+    def _end_of(self, frame: AudioFrame) -> int:
+        """Return up to where a frame is here; how much of a last packet counts is told later."""
+        if frame.last and self.packet_samples:
+            return frame.sample
+        return frame.sample + self.samples_in(frame.payload)
+
     def _note_end(self, end: UtteranceEnd, now: float) -> None:
         self._ended, self._ended_sample = end.utterance, end.sample
         self._history.ended(end.utterance)
@@ -255,6 +267,8 @@ class ClientStream(Stream):
             # Nobody will take what lies before: it must not hold back what comes after.
             self.received_upto = end.sample
             self.consumed(end.sample, now)
+        elif self.packet_samples and self.start.task != "recognize":
+            self.received_upto = end.sample
 
     def committed(self, upto: int) -> None:
         """Note that the server is done with the samples of up before `upto`."""
@@ -304,7 +318,11 @@ class ClientStream(Stream):
         self.confirmed = False
         self.inbound = self._make_inbound()
         self._chain = Chain()
-        self.out = _outbound(self.format, reliable=self._reliable, sample=sample)
+        self.out = _outbound(self.payload, reliable=self._reliable, sample=sample)
+
+    def is_whole(self, payload: bytes) -> bool:
+        """Whether a frame's payload is whole samples, or what may be a packet."""
+        return not self.sample_bytes or len(payload) % self.sample_bytes == 0
 
     def without_cancelled(self, items: Sequence[Item]) -> list[Item]:
         """Return `items` without the frames of cancelled utterances."""
@@ -358,10 +376,13 @@ def _is_of(item: Item, utterance: int) -> bool:
     return isinstance(item, AudioFrame | UtteranceEnd) and item.utterance <= utterance
 
 
-def _outbound(format: AudioFormat, *, reliable: bool, sample: int = 0) -> Outbound:  # noqa: A002  (the field's name everywhere)
+def _outbound(format: PayloadFormat, *, reliable: bool, sample: int = 0) -> Outbound:  # noqa: A002  (the field's name everywhere)
     """Return a lane whose first sample is at `sample`, with the credit that holds at first."""
     out = Outbound(
-        sample_bytes=format.sample_bytes, sample_rate=format.sample_rate, reliable=reliable
+        sample_bytes=format.sample_bytes,
+        packet_samples=format.packet_samples,
+        sample_rate=format.sample_rate,
+        reliable=reliable,
     )
     out.samples.spent = sample
     out.samples.grant(sample + format.samples(EARLY_SECONDS))

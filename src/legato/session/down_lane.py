@@ -46,6 +46,7 @@ class DownLane(Outbound):
     def __init__(self, format: AudioFormat, *, reliable: bool) -> None:  # noqa: A002  (the field's name everywhere)
         super().__init__(
             sample_bytes=format.sample_bytes,
+            packet_samples=format.packet_samples,
             sample_rate=format.sample_rate,
             rate=DOWN_RATE,
             reliable=reliable,
@@ -142,6 +143,8 @@ class DownLane(Outbound):
             self._ended = message.utterance
             if message.utterance <= self.cancelled:
                 return msgspec.structs.replace(message, reason="cancelled", sent_seq=self.sent_seq)
+            if self._packet_samples:
+                self.samples.spent = message.sample
         message = super()._complete(message)
         if type(message) is StreamEnd:
             self.end = message
@@ -160,6 +163,8 @@ class DownLane(Outbound):
 
     def _note_sent(self, seq: int, item: Item, size: int, now: float) -> None:
         super()._note_sent(seq, item, size, now)
+        if self._packet_samples and type(item) is AudioFrame and item.last:
+            self.samples.spent = item.sample  # how much of it counts the utterance's end tells
         digest = self._digest
         if digest.is_settled or type(item) is not AudioFrame:
             self._places.append(

@@ -25,10 +25,10 @@ class History:
         passed: The last utterance of which audio was let go, or -1.
     """
 
-    __slots__ = ("_items", "_sample_bytes", "done_upto", "passed")
+    __slots__ = ("_format", "_items", "done_upto", "passed")
 
     def __init__(self, format: AudioFormat) -> None:  # noqa: A002  (the field's name everywhere)
-        self._sample_bytes = format.sample_bytes
+        self._format = format
         self._items: deque[tuple[int, Item]] = deque()
         self.done_upto = 0
         self.passed = -1
@@ -77,12 +77,13 @@ class History:
     def _is_done(self, item: Item) -> bool:
         if type(item) is not AudioFrame or item.last or item.seq == UNNUMBERED:
             return False
-        return item.sample + len(item.payload) // self._sample_bytes <= self.done_upto
+        return item.sample + self._format.samples_in(item.payload) <= self.done_upto
 
     def _cut(self, frame: AudioFrame) -> None:
-        """Leave out of a frame that was sent what is done with."""
+        """Leave out of a frame that was sent what is done with; a packet stays whole."""
         over = self.done_upto - frame.sample
         if frame.seq != UNNUMBERED and over > 0:
-            cut = min(over * self._sample_bytes, len(frame.payload))
+            width = self._format.sample_bytes
+            cut = min(over * width, len(frame.payload))
             frame.payload = frame.payload[cut:]
-            frame.sample += cut // self._sample_bytes
+            frame.sample += cut // width if cut else 0

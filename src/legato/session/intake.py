@@ -31,6 +31,7 @@ class Intake:
         "_cancel",
         "_chain",
         "_frames",
+        "_packet_samples",
         "_sample_bytes",
         "chars",
         "speaking",
@@ -44,6 +45,7 @@ class Intake:
         cancel: Callable[[int], None],
     ) -> None:
         self._sample_bytes = format.sample_bytes
+        self._packet_samples = format.packet_samples
         self._cancel = cancel
         self.upto = 0
         self.chars = 0
@@ -85,7 +87,10 @@ class Intake:
         self._frames += 1
         if self._chain is not None:
             self._chain.update(frame.payload)
-        self.upto += len(frame.payload) // self._sample_bytes
+        if self._sample_bytes:
+            self.upto += len(frame.payload) // self._sample_bytes
+        elif frame.payload:
+            self.upto += self._packet_samples
         if frame.last:
             self._begin(self.utterance + 1)
         else:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from legato.audio import AudioFormat, Codec
 from legato.errors import MalformedMessage, UnsupportedFormat
 from legato.protocol.identifiers import check_stream_id
 from legato.protocol.messages import EndpointingSettings, StreamStart
+from legato.protocol.payloads import BITRATE, check_bitrate
 
+CODECS: Final = tuple(codec.value for codec in Codec)
+OPUS_RATES_HZ: Final = (8_000, 12_000, 16_000, 24_000, 48_000)
+OPUS_FRAMES_MS: Final = (10, 20, 40, 60)
 TASKS: Final = ("synthesize", "recognize", "echo")
 FRAMINGS: Final = ("protobuf", "raw")
 MIN_FRAME_MS: Final = 10
@@ -38,8 +43,7 @@ def check_start(start: StreamStart) -> AudioFormat:
         raise MalformedMessage(
             f"framing {_shown(start.framing)} is unknown; use one of {', '.join(FRAMINGS)}"
         )
-    if start.codec != Codec.PCM_S16LE:
-        raise UnsupportedFormat(f"codec {_shown(start.codec)} is not served here; use pcm_s16le")
+    _check_codec(start)
     if not MIN_FRAME_MS <= start.frame_ms <= MAX_FRAME_MS:
         raise UnsupportedFormat(
             f"frame_ms {start.frame_ms} is outside {MIN_FRAME_MS} to {MAX_FRAME_MS}"
@@ -50,6 +54,38 @@ def check_start(start: StreamStart) -> AudioFormat:
     _check_continuation(start)
     _check_endpointing(start.endpointing)
     return AudioFormat(start.sample_rate, start.channels)
+
+
+def _check_codec(start: StreamStart) -> None:
+    if start.codec not in CODECS:
+        raise UnsupportedFormat(
+            f"codec {_shown(start.codec)} is not served here; use one of {', '.join(CODECS)}"
+        )
+    if start.framing == "raw" and start.codec != Codec.PCM_S16LE:
+        raise UnsupportedFormat(
+            f"raw framing is bare pcm_s16le; for {start.codec} leave framing at protobuf"
+        )
+    if start.codec == Codec.OPUS:
+        _check_opus(start)
+
+
+def _check_opus(start: StreamStart) -> None:
+    if start.sample_rate not in OPUS_RATES_HZ:
+        raise UnsupportedFormat(
+            f"opus has no sample_rate of {start.sample_rate} Hz; use one of"
+            f" {_listed(OPUS_RATES_HZ)}"
+        )
+    if start.frame_ms not in OPUS_FRAMES_MS:
+        raise UnsupportedFormat(
+            f"opus has no packet of {start.frame_ms} ms; frame_ms is one of"
+            f" {_listed(OPUS_FRAMES_MS)}"
+        )
+    if BITRATE in start.options:
+        check_bitrate(start.options[BITRATE])
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ", ".join(str(number) for number in numbers)
 
 
 def _check_names(start: StreamStart) -> None:

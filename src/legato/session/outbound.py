@@ -26,7 +26,8 @@ class Outbound:
     """Sending half: queues, numbers, holds back, keeps and repeats.
 
     Args:
-        sample_bytes: Bytes of a sample over all channels.
+        sample_bytes: Bytes of a sample over all channels; 0 where a payload is a packet.
+        packet_samples: Samples of a packet.
         sample_rate: Hz.
         keep: Seconds of audio kept for replay beyond what the peer has not received.
         reliable: Whether the transport delivers all or breaks; if not, silence means loss.
@@ -48,6 +49,7 @@ class Outbound:
     __slots__ = (
         "_bucket",
         "_lead",
+        "_packet_samples",
         "_patience",
         "_progress_at",
         "_queue",
@@ -70,12 +72,14 @@ class Outbound:
         *,
         sample_bytes: int,
         sample_rate: int,
+        packet_samples: int = 0,
         keep: float = 60.0,
         reliable: bool = True,
         rate: float = INF,
         patience: float = INF,
     ) -> None:
         self._sample_bytes = sample_bytes
+        self._packet_samples = packet_samples
         self._sample_rate = sample_rate
         self._lead = round(LEAD * sample_rate)
         self._reliable = reliable
@@ -181,7 +185,8 @@ class Outbound:
         if item.utterance <= self.cancelled:
             self._skip_cancelled()
             return self.take(now)
-        size = len(item.payload) // self._sample_bytes
+        width = self._sample_bytes  # what follows is `_size`, without the call
+        size = len(item.payload) // width if width else self._size(item.payload)
         samples, bucket = self.samples, self._bucket
         new = item.seq == UNNUMBERED
         end = size + (samples.spent if new else item.sample)
@@ -199,6 +204,12 @@ class Outbound:
             self.chain.update(item.payload)
         self._note_sent(item.seq, item, size, now)
         return item
+
+    def _size(self, payload: bytes) -> int:
+        """Return the samples that a payload stands for."""
+        if self._sample_bytes:
+            return len(payload) // self._sample_bytes
+        return self._packet_samples if payload else 0
 
     def _skip_cancelled(self) -> None:
         queue, cancelled = self._queue, self.cancelled
@@ -254,7 +265,7 @@ class Outbound:
         if type(item) is AudioFrame:
             if item.utterance <= self.cancelled:
                 return now
-            size = len(item.payload) // self._sample_bytes
+            size = self._size(item.payload)
             start = self.samples.spent if item.seq == UNNUMBERED else item.sample
             if not self.samples.allows(start + size):
                 return INF

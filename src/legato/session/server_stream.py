@@ -24,6 +24,7 @@ from legato.protocol.messages import (
     StreamStarted,
     Text,
 )
+from legato.protocol.payloads import check_packet, payload_format
 from legato.session.down_lane import DownLane
 from legato.session.inbound import DELIVERED, Verdict
 from legato.session.intake import Intake
@@ -87,9 +88,10 @@ class ServerStream(Stream):
         *,
         reliable: bool = True,
     ) -> None:
-        self._down = DownLane(format, reliable=reliable)
+        payload = payload_format(start)
+        self._down = DownLane(payload, reliable=reliable)
         super().__init__(start, format, self._down, reliable=reliable)
-        ahead = RAW_READ // format.sample_bytes if start.framing == "raw" else 0
+        ahead = RAW_READ // payload.sample_bytes if start.framing == "raw" else 0
         self.samples = Window(format.samples(WINDOW_SECONDS) + ahead)
         self.chars = Window(WINDOW_CHARS)
         self.committed_seq = NO_SEQ
@@ -100,7 +102,7 @@ class ServerStream(Stream):
         self.voice: str | None = None
         self.tokens: tuple[str, ...] = ()
         self.acquainted = False
-        self._intake = Intake(format, self._down.cancel)
+        self._intake = Intake(payload, self._down.cancel)
         self._unstored: deque[tuple[UpPlace, bool, int]] = deque()
         self._committed: deque[tuple[int, int]] = deque()
         self._committed_upto = 0
@@ -215,13 +217,16 @@ class ServerStream(Stream):
         """Take an arrived entry; `seq` is None in raw framing, where this end numbers.
 
         Raises:
-            BadAudio: If its audio ends in the middle of a sample.
+            BadAudio: If its audio ends in the middle of a sample, or is no packet of the declared
+                length.
             TextTooLong: If its text is longer than an utterance may be.
             UnexpectedMessage: If the client had ended its input.
         """
         if type(item) is AudioFrame:
-            if len(item.payload) % self.sample_bytes:
-                self.format.samples_in(item.payload)
+            if self.packet_samples:
+                check_packet(item.payload, self.payload)
+            elif len(item.payload) % self.sample_bytes:
+                self.payload.samples_in(item.payload)
         elif type(item) is Text and len(item.text) > self.max_text_chars:
             raise TextTooLong(
                 f"a text of {len(item.text)} characters is above {self.max_text_chars};"

@@ -12,6 +12,7 @@ from legato.errors import UnexpectedMessage
 from legato.protocol.codec import encode
 from legato.protocol.media import AudioFrame, encode_frame
 from legato.protocol.messages import Ack, Message, NumberedMessage, StreamStart
+from legato.protocol.payloads import payload_format
 from legato.session.inbound import DELIVERED, Inbound, Verdict
 from legato.session.lane import INF, RESEND_AFTER, Item
 from legato.session.outbound import Outbound
@@ -39,7 +40,9 @@ class Stream(ABC):
         number: Number of the stream on its connection.
         start: The stream's parameters.
         format: The PCM format.
-        sample_bytes: Bytes of one sample over all channels.
+        payload: What audio frames hold.
+        sample_bytes: Bytes of one sample of it over all channels; 0 where it is packets.
+        packet_samples: Samples of a packet.
         raw: Whether audio travels as bare PCM.
         state: See `session.states`.
         sending: Whether entries may leave.
@@ -61,6 +64,8 @@ class Stream(ABC):
         "inbound",
         "number",
         "out",
+        "packet_samples",
+        "payload",
         "raw",
         "received_upto",
         "sample_bytes",
@@ -80,7 +85,9 @@ class Stream(ABC):
         self.number = start.stream
         self.start = start
         self.format = format
-        self.sample_bytes = format.sample_bytes
+        self.payload = payload_format(start)
+        self.sample_bytes = self.payload.sample_bytes
+        self.packet_samples = self.payload.packet_samples
         self.raw = start.framing == "raw"
         self.state = StreamState.STARTING
         self.sending = True
@@ -109,6 +116,12 @@ class Stream(ABC):
     def over(self) -> bool:
         """Whether the stream has ended or failed."""
         return self.state in OVER
+
+    def samples_in(self, payload: bytes) -> int:
+        """Return the samples that the payload of a frame stands for."""
+        if self.sample_bytes:
+            return len(payload) // self.sample_bytes
+        return self.packet_samples if payload else 0
 
     # receiving
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from legato.audio import AudioFormat
+from legato.speech.sound.treatment import Treatment
 from legato.speech.voices import VoicePrompt
 
 
@@ -22,6 +23,9 @@ class SynthesisRequest:
         seed: Seed of this stream and segment, for engines that draw random numbers.
         options: Engine-specific settings, JSON values.
         prompt: A recording whose voice is to speak, for engines that can; then `voice` is its name.
+        treatment: What the worker does to the engine's sound; the engine does nothing about it.
+        spare: Seconds for which the listener has something to hear still: who has less comes
+            first where an engine must choose. It has no influence on the sound.
     """
 
     format: AudioFormat
@@ -31,6 +35,8 @@ class SynthesisRequest:
     seed: int = 0
     options: Mapping[str, object] = field(default_factory=dict)
     prompt: VoicePrompt | None = None
+    treatment: Treatment | None = None
+    spare: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +59,13 @@ class RecognitionRequest:
 
     Attributes:
         format: PCM format of the audio that comes.
-        language: BCP 47 tag, or None for the engine's default.
+        language: BCP 47 tag; None is the engine's default, which is to find out where it can.
         endpointing: When text becomes final.
         hotwords: Words to favour, where the engine can.
-        punctuation: Whether punctuation is written; None leaves it to the engine.
+        punctuation: Whether punctuation is written; None leaves it to the engine. Where it is not
+            wanted the worker takes out what an engine writes all the same.
         inverse_normalization: Whether numbers are written as figures; None leaves it to the engine.
-        options: Engine-specific settings, JSON values.
+        options: Engine-specific settings, JSON values; with `speakers` true, where that was asked.
     """
 
     format: AudioFormat

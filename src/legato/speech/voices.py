@@ -17,6 +17,9 @@ class Voice:
         languages: BCP 47 tags that it speaks well.
         gender: "female", "male" or None where it is not said.
         description: One line for a person.
+        own: Whether a client has brought it; the engine then is one that can speak with it, or "".
+        loudness_lufs: Of its ordinary speech, measured (ITU-R BS.1770) in one channel; None where
+            it is not known, and the worker leaves its level as it is.
     """
 
     name: str
@@ -24,6 +27,8 @@ class Voice:
     languages: tuple[str, ...] = ("en",)
     gender: str | None = None
     description: str = ""
+    loudness_lufs: float | None = None
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,6 +45,8 @@ MAX_CHARS: Final = 500
 TRACE_CHARS: Final = 20_000
 """Bound of a traceback."""
 
+_configured: Final[list[tuple[Format, str]]] = []
+
 _TRACES: Final = frozenset({"exception", "trace"})
 
 
@@ -118,6 +120,12 @@ def configure(
     root = logging.getLogger()
     root.setLevel(level.upper())
     root.handlers[:] = [handler]
+    _configured[:] = [(format, level)]
+
+
+def configuration() -> tuple[Format, str] | None:
+    """Return the format and level of the last `configure`, for processes that log as this one."""
+    return _configured[-1] if _configured else None
 
 
 def _redacted_values(

@@ -58,6 +58,10 @@ DECODING_DELAY = _histogram(
 )
 ENGINE_LOSSES = _counter("engine_losses", "Engine processes that died.", "engine", "cause")
 ENGINE_PROCESSES = _gauge("engine_processes", "Engine processes that are ready.", "engine")
+CACHED_SPEECH = _counter(
+    "cached_speech", "Looks for a piece of speech that was made before: hit or miss.", "outcome"
+)
+CACHED_BYTES = _gauge("cached_speech_bytes", "Bytes of speech that is kept to be said again.")
 
 # gateway
 CONNECTIONS_ACTIVE = _gauge("connections_active", "Open connections.")

@@ -2,4 +2,6 @@
 
 import pytest
 
-pytest.register_assert_rewrite("legato.testing.synthesizers", "legato.testing.recognizers")
+pytest.register_assert_rewrite(
+    "legato.testing.batches", "legato.testing.synthesizers", "legato.testing.recognizers"
+)

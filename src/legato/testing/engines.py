@@ -13,7 +13,13 @@ Example::
 
 from __future__ import annotations
 
+from legato.testing.batches import BatchRecognizerContract, BatchSynthesizerContract
 from legato.testing.recognizers import RecognizerContract
 from legato.testing.synthesizers import SynthesizerContract
 
-__all__ = ["RecognizerContract", "SynthesizerContract"]
+__all__ = [
+    "BatchRecognizerContract",
+    "BatchSynthesizerContract",
+    "RecognizerContract",
+    "SynthesizerContract",
+]

@@ -54,7 +54,10 @@ class Announcement:
             self._default(EngineKind.SYNTHESIZE, self._config.synthesizers),
             self._default(EngineKind.RECOGNIZE, self._config.recognizers),
         }
-        return [record_of(pool, default=pool in defaults) for pool in self._pools]
+        return [
+            record_of(pool, default=pool in defaults, order=order)
+            for order, pool in enumerate(self._pools)
+        ]
 
     def changed(self) -> None:
         """Have the records written at once."""
@@ -97,8 +100,8 @@ class Announcement:
         return next(iter(usable or pools), None)
 
 
-def record_of(pool: EnginePool, *, default: bool) -> EngineRecord:
-    """Return the record of an engine."""
+def record_of(pool: EnginePool, *, default: bool, order: int = 0) -> EngineRecord:
+    """Return the record of an engine; `order` is its place among the worker's."""
     info = pool.info
     record = EngineRecord(
         kind=pool.spec.kind.value,
@@ -107,6 +110,7 @@ def record_of(pool: EnginePool, *, default: bool) -> EngineRecord:
         state=pool.state.value,
         reason=pool.reason,
         default=default,
+        order=order,
     )
     if info is None:
         return record
@@ -132,6 +136,8 @@ def record_of(pool: EnginePool, *, default: bool) -> EngineRecord:
         state=record.state,
         reason=record.reason,
         default=record.default,
+        order=record.order,
+        abilities=tuple(sorted(info.abilities)),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Final, Protocol
 
-from legato.audio import AudioFormat
+from legato.audio import PayloadFormat
 from legato.bus.base import Claim, Direction, Logs, LogWriter
 from legato.errors import (
     BusUnavailable,
@@ -18,13 +18,17 @@ from legato.errors import (
 )
 from legato.protocol.faults import error_message
 from legato.protocol.messages import Notice
+from legato.protocol.payloads import bitrate_of, payload_format
 from legato.telemetry.logs import logger, trace_of
+from legato.worker.cache import SpeechCache
 from legato.worker.calls import EngineLost
 from legato.worker.config import WorkerConfig
 from legato.worker.deliveries import count_deliveries
 from legato.worker.downlog import DownLog
 from legato.worker.echo import Echo
+from legato.worker.hearing import check_abilities
 from legato.worker.pool import EnginePool
+from legato.worker.prompts import Prompts
 from legato.worker.recognition import Recognition
 from legato.worker.routing import Router
 from legato.worker.synthesis import Synthesis
@@ -65,7 +69,9 @@ class Assignment:
         config: For the bounds.
         router: Knows the synthesizers.
         recognizer: The engine of a recognition.
+        cache: Speech that was made before.
         clock: Monotonic seconds.
+        prompts: Where the voices of tenants' own come from.
     """
 
     def __init__(
@@ -76,14 +82,18 @@ class Assignment:
         config: WorkerConfig,
         router: Router,
         recognizer: EnginePool | None,
+        cache: SpeechCache,
         clock: Callable[[], float],
+        prompts: Prompts | None = None,
     ) -> None:
         self._claim = claim
+        self._prompts = prompts
         self._job = claim.job
         self._logs = logs
         self._config = config
         self._router = router
         self._recognizer = recognizer
+        self._cache = cache
         self._clock = clock
         self._leaving = False
         self._current: Work | None = None
@@ -125,12 +135,13 @@ class Assignment:
 
     async def _work(self, writer: LogWriter) -> None:
         await writer.settle()
-        audio = AudioFormat(self._job.start.sample_rate, self._job.start.channels)
+        payload = payload_format(self._job.start)
         # Also a first delivery may be of a stream that another worker began and gave back.
         standing = await read_standing(
             self._logs,
             self._job.key,
-            audio.sample_bytes,
+            payload.sample_bytes,
+            packet_samples=payload.packet_samples,
             first=lambda: first_standing(self._job.start),
         )
         deliveries = await count_deliveries(self._logs, self._claim, standing)
@@ -143,7 +154,7 @@ class Assignment:
             if standing.over:
                 return
             try:
-                await self._attempt(writer, standing, audio, news=news)
+                await self._attempt(writer, standing, payload, news=news)
                 return
             except EngineLost as lost:
                 self._log.warning("engine lost, the stream goes on elsewhere", attempt=attempt)
@@ -154,15 +165,21 @@ class Assignment:
         raise EngineFailed(f"{self._job.engine} died {attempt + 1} times. {EngineFailed.advice}")
 
     def _attempt(
-        self, writer: LogWriter, standing: Standing, audio: AudioFormat, *, news: str
+        self, writer: LogWriter, standing: Standing, payload: PayloadFormat, *, news: str
     ) -> Coroutine[None, None, None]:
         if self._job.start.task == "echo":
             if news:
                 writer.append([Notice(kind="recovering", message=news), Notice(kind="restored")])
             work: Work = Echo(self._job, logs=self._logs, writer=writer, standing=standing)
         else:
-            frame_ms = self._job.start.frame_ms
-            down = DownLog(writer, audio=audio, frame_ms=frame_ms, standing=standing)
+            down = DownLog(
+                writer,
+                audio=payload.pcm,
+                frame_ms=payload.frame_ms,
+                standing=standing,
+                codec=payload.codec,
+                bitrate=bitrate_of(self._job.start),
+            )
             if news:
                 down.recovering(news, idle=not standing.is_open)
             work = self._engine_work(down, standing)
@@ -180,11 +197,15 @@ class Assignment:
                 down=down,
                 standing=standing,
                 router=self._router,
+                cache=self._cache,
                 config=self._config,
                 clock=clock,
+                prompts=self._prompts,
             )
         if self._recognizer is None:
             raise UnexpectedMessage(f"{job.engine} cannot {job.start.task}")
+        if self._recognizer.info is not None:
+            check_abilities(job.start, self._recognizer.info)
         return Recognition(
             job,
             logs=logs,

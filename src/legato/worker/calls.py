@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from legato.engines.base import EngineInfo
-from legato.errors import EngineUnavailable, from_wire
+from legato.errors import EngineUnavailable
+from legato.protocol.faults import from_wire
 from legato.speech import RecognitionRequest, SynthesisRequest
 from legato.worker.frames import (
     WINDOW_BYTES,
@@ -16,6 +17,7 @@ from legato.worker.frames import (
     CallInput,
     CallOutput,
     Consumed,
+    Degraded,
     EndInput,
     Failed,
     Feed,
@@ -29,6 +31,7 @@ from legato.worker.frames import (
 )
 
 Request = SynthesisRequest | RecognitionRequest
+Output = Sound | Heard | Reached | Degraded
 
 BACKLOG: Final = 16
 """Outputs not read yet from which on only the latest partial is kept."""
@@ -67,7 +70,7 @@ class EngineRefused(EngineUnavailable):
 
 
 class EngineCall:
-    """One call of an engine; iterate over it for `Sound`, `Heard` and `Reached`.
+    """One call of an engine; iterate over it for what is an `Output`.
 
     One task feeds and one iterates. Everything is in the request's format.
 
@@ -94,7 +97,7 @@ class EngineCall:
         self.finished = False
         self.given_up = False
         self._send = send
-        self._outputs: deque[Sound | Heard | Reached] = deque()
+        self._outputs: deque[Output] = deque()
         self._untaken = 0
         self._over = False
         self._error: Exception | None = None
@@ -140,7 +143,7 @@ class EngineCall:
     def __aiter__(self) -> EngineCall:
         return self
 
-    async def __anext__(self) -> Sound | Heard | Reached:
+    async def __anext__(self) -> Output:
         while not self._outputs:
             if self._error is not None:
                 raise self._error
@@ -167,7 +170,7 @@ class EngineCall:
                 error = from_wire(output.code, output.message, facts=output.facts)
                 error.remote = False
                 self.fail(error)
-            case Sound() | Heard() | Reached() if not self.closed:
+            case Sound() | Heard() | Reached() | Degraded() if not self.closed:
                 behind = len(self._outputs) >= BACKLOG
                 if behind and _is_partial(output) and _is_partial(self._outputs[-1]):
                     self._outputs.pop()  # outdated before it was read

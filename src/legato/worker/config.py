@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from legato.engines.base import EngineKind
 from legato.speech.lexicon import Lexicon
@@ -22,6 +22,9 @@ class EngineSpec:
         slots: Streams that one process serves at once; None takes what the engine says.
         target: `module:Class` to use instead of what is registered under `name`.
         options: Given to the engine as keyword arguments; its page says which it takes.
+        unload_after: Seconds without a call after which its processes end and give their memory
+            back; the next call starts them again, and waits for them. None: never. Engines in the
+            worker's own process stay.
     """
 
     kind: EngineKind
@@ -30,7 +33,11 @@ class EngineSpec:
     slots: int | None = None
     target: str | None = None
     options: Mapping[str, Any] | None = field(default=None, hash=False)
+    unload_after: float | None = None
 
+
+LOUDNESS: Final = (-70.0, 0.0)
+"""LUFS that speech can have."""
 
 DEFAULT_ENGINES: tuple[EngineSpec, ...] = (
     EngineSpec(kind=EngineKind.SYNTHESIZE, name="hibari"),
@@ -48,7 +55,8 @@ class WorkerConfig:
 
     Attributes:
         engines: What it offers, in order of preference: objects with `kind` (`synthesize` or
-            `recognize`) and `name`, and if need be `processes`, `slots`, `target` and `options`.
+            `recognize`) and `name`, and if need be `processes`, `slots`, `target`, `options` and
+            `unload_after`.
         synthesizers: Names in order: the first that can be used is the default. `tone` is not
             among them: who wants speech must not get tones.
         recognizers: The same for recognition.
@@ -77,6 +85,10 @@ class WorkerConfig:
         max_text_chars: Characters of one utterance.
         lexicon: What to say for words that voices say wrongly; a stream's `options.lexicon` adds
             to it and overrides it.
+        loudness: Loudness in LUFS of voices whose engine does not say it, by `engine` or
+            `engine/voice`; docs/sound.md says how to measure it. The same on every worker.
+        cache_bytes: Bound of the speech kept in memory to be said again, 0 for none.
+        uncached_tenants: Tenants of whose speech nothing is kept.
         recycle_after: Calls after which an engine's process is replaced by a fresh one, which is
             loaded first; no call is cut short. Engines in the worker's own process go on.
         recycle_jitter: By how many more or less each process has, and each worker.
@@ -105,14 +117,22 @@ class WorkerConfig:
     record_ttl: float = 6.0
     max_text_chars: int = 20_000
     lexicon: Mapping[str, str] = field(default_factory=dict, hash=False)
+    loudness: Mapping[str, float] = field(default_factory=dict, hash=False)
+    cache_bytes: int = 64 << 20
+    uncached_tenants: tuple[str, ...] = ()
     recycle_after: int = 10_000
     recycle_jitter: int = 500
     restart_after: int | None = None
 
     def __post_init__(self) -> None:
-        """See that the lexicon can be used.
+        """See that lexicon and loudness can be used.
 
         Raises:
-            ValueError: If it cannot; says which entry and why.
+            ValueError: If one cannot; says which entry and why.
         """
         Lexicon(self.lexicon)
+        for name, lufs in self.loudness.items():
+            if not LOUDNESS[0] <= lufs <= LOUDNESS[1]:
+                raise ValueError(
+                    f"loudness of {name!r} must be {LOUDNESS[0]:g} to {LOUDNESS[1]:g} LUFS"
+                )

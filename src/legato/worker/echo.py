@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from legato.audio import AudioFormat
 from legato.bus.base import Committed, Entry, Item, Job, Logs, LogWriter, Restart
 from legato.errors import Internal, LegatoError, UnexpectedMessage
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import Cancel, Finalize, StreamEnd, Text, UtteranceEnd
+from legato.protocol.payloads import payload_format
 from legato.telemetry.logs import logger, trace_of
 from legato.worker.tail import Tail
 from legato.worker.takeover import GivenBack, Standing
@@ -43,8 +43,9 @@ class Echo:
         committed = standing.committed
         restart = committed.restart or Restart(committed.seq + 1, standing.utterance)
         self._writer = writer
-        audio = AudioFormat(job.start.sample_rate, job.start.channels)
+        audio = payload_format(job.start)
         self._sample_bytes = audio.sample_bytes
+        self._packet_samples = audio.packet_samples
         self._mark_samples = audio.samples(MARK_SECONDS)
         self._first_seq = restart.seq
         # What was written after the last mark is made again, and not written again.
@@ -131,7 +132,9 @@ class Echo:
         payload = frame.payload
         seq, sample = self._seq, self._sample
         out.append(AudioFrame(payload, seq, frame.last, 0, sample, 0, self._utterance))
-        samples = len(payload) // self._sample_bytes
+        width = self._sample_bytes
+        size = len(payload)
+        samples = size // width if width else size and self._packet_samples
         self._seq = seq + 1
         self._sample = sample + samples
         self._said_samples += samples

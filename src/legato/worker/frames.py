@@ -7,7 +7,7 @@ length-prefixed MessagePack over a Unix socket pair.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -34,6 +34,7 @@ class Load(msgspec.Struct, tag="load", gc=False):
         target: `module:Class` instead.
         path: The worker's `sys.path`, so that both find the same modules.
         options: Keyword arguments of the engine.
+        log: Format and level of the worker's log; None where it has none.
     """
 
     kind: EngineKind
@@ -41,10 +42,11 @@ class Load(msgspec.Struct, tag="load", gc=False):
     target: str | None
     path: list[str]
     options: dict[str, Any] = {}
+    log: tuple[Literal["console", "json"], str] | None = None
 
 
 class Speak(msgspec.Struct, tag="speak", gc=False):
-    """Begin a synthesis in a free slot."""
+    """Begin a synthesis in a free slot; the recording of its prompt was taught before."""
 
     call: int
     slot: int
@@ -57,6 +59,26 @@ class Listen(msgspec.Struct, tag="listen", gc=False):
     call: int
     slot: int
     request: RecognitionRequest
+
+
+class Teach(msgspec.Struct, tag="teach", gc=False):
+    """A piece of a recording whose voice is to speak: `Speak` names it by its digest alone.
+
+    Attributes:
+        digest: Of the whole recording.
+        pcm: What follows the pieces before.
+        last: Whether it is whole with this.
+    """
+
+    digest: str
+    pcm: bytes
+    last: bool
+
+
+class Forget(msgspec.Struct, tag="forget", gc=False):
+    """Drop a recording, and all that the engine keeps of it."""
+
+    digest: str
 
 
 class Feed(msgspec.Struct, tag="feed", gc=False):
@@ -131,6 +153,13 @@ class Reached(msgspec.Struct, tag="reached", gc=False):
     sample: int
 
 
+class Degraded(msgspec.Struct, tag="degraded", gc=False):
+    """The engine gives its streams less than it would without load, or as much as ever again."""
+
+    call: int
+    active: bool
+
+
 class Consumed(msgspec.Struct, tag="consumed", gc=False):
     """The engine has taken so many bytes (or characters) of input."""
 
@@ -163,10 +192,10 @@ class Failed(msgspec.Struct, tag="failed", gc=False):
 
 
 CallInput = Feed | EndInput | Grant | Abandon
-Command = Load | Speak | Listen | CallInput | Shutdown
+Command = Load | Speak | Listen | Teach | Forget | CallInput | Shutdown
 """From worker to engine process."""
 
-CallOutput = Sound | Heard | Reached | Consumed | Finished | Failed
+CallOutput = Sound | Heard | Reached | Degraded | Consumed | Finished | Failed
 Reply = Ready | Unavailable | CallOutput
 """From engine process to worker."""
 

@@ -7,8 +7,10 @@ from collections import deque
 
 from legato import speech
 from legato.audio import AudioFormat
+from legato.engines.base import EngineInfo
 from legato.protocol.messages import StreamStart, Transcript, WordTimes
 from legato.speech import Endpointing, RecognitionRequest
+from legato.speech.wishes import check, wishes
 from legato.worker.calls import EngineCall
 
 
@@ -84,14 +86,32 @@ def message_of(
 
 
 def request_for(start: StreamStart, audio: AudioFormat) -> RecognitionRequest:
-    """Return what to ask of an engine for a stream."""
+    """Return what to ask of an engine for a stream.
+
+    Raises:
+        UnsupportedOption: If an option has a value that none takes.
+    """
     endpointing = start.endpointing
+    asked = wishes(start.language, start.hotwords, start.options)
+    speakers = {"speakers": True} if asked.speakers else {}
     return RecognitionRequest(
         format=audio,
-        language=start.language,
+        language=asked.language,
         endpointing=Endpointing()
         if endpointing is None
         else Endpointing(silence=endpointing.silence, threshold=endpointing.threshold),
-        hotwords=tuple(start.hotwords),
-        options=start.options,
+        hotwords=asked.hotwords,
+        punctuation=asked.punctuation,
+        inverse_normalization=asked.inverse_normalization,
+        options={**asked.options, **speakers},
     )
+
+
+def check_abilities(start: StreamStart, info: EngineInfo) -> None:
+    """Refuse a stream of which an engine cannot do something, before its audio is heard.
+
+    Raises:
+        UnsupportedOption: Names what the engine does not have.
+    """
+    asked = wishes(start.language, start.hotwords, start.options)
+    check(asked, engine=info.name, abilities=info.abilities, able={})

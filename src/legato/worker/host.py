@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import faulthandler
 import gc
+import logging
 import os
 import signal
 import socket
@@ -17,15 +18,16 @@ import threading
 from collections.abc import Iterator
 from typing import Final
 
-from legato.engines.base import EngineInfo
+from legato.engines.base import Cloning, EngineInfo
 from legato.engines.onnx import without_telemetry
 from legato.errors import LegatoError
-from legato.telemetry.logs import trace_of
+from legato.telemetry.logs import configure, logger, trace_of
 from legato.worker.board import Board
 from legato.worker.frames import (
     Command,
     Failed,
     Finished,
+    Forget,
     Listen,
     Load,
     Ready,
@@ -33,12 +35,16 @@ from legato.worker.frames import (
     Shutdown,
     Speak,
     Splitter,
+    Teach,
     Unavailable,
     decode_command,
     encode,
 )
 from legato.worker.loading import make_engine
 from legato.worker.service import Engine, Service, service_for
+from legato.worker.teaching import Pupil
+
+log = logger("legato.worker.host")
 
 RECEIVE_BYTES: Final = 65_536
 PR_SET_PDEATHSIG: Final = 1
@@ -60,6 +66,7 @@ class EngineHost:
         self._board = board
         self._lock = threading.Lock()
         self._services: dict[int, Service] = {}
+        self._pupil = Pupil()
 
     def serve(self) -> bool:
         """Serve until the worker says so or goes away; tell whether all is at rest."""
@@ -67,6 +74,7 @@ class EngineHost:
         load = next(commands, None)
         if not isinstance(load, Load):
             return True
+        log_as(load)
         engine = self._loaded or self._load(load)
         if engine is None:
             return True
@@ -79,7 +87,13 @@ class EngineHost:
         return not self._services
 
     def _obey(self, command: Command, engine: Engine) -> None:
-        if isinstance(command, Speak | Listen):
+        if isinstance(command, Speak):
+            command = self._pupil.whole(command)
+        if isinstance(command, Teach):
+            self._pupil.learn(command)
+        elif isinstance(command, Forget):
+            self._forget(command.digest, engine)
+        elif isinstance(command, Speak | Listen):
             service = service_for(command, engine, board=self._board, send=self._send)
             self._services[command.call] = service
             service.start()
@@ -88,6 +102,15 @@ class EngineHost:
             service_of_call = self._services.get(command.call)
             if service_of_call is not None:
                 service_of_call.deliver(command)
+
+    def _forget(self, digest: str, engine: Engine) -> None:
+        self._pupil.forget(digest)
+        if not isinstance(engine, Cloning):
+            return
+        try:
+            engine.forget(digest)
+        except Exception as error:  # noqa: BLE001  engines raise anything; calls go on
+            log.warning("engine does not forget a voice", trace=trace_of(error))
 
     def _load(self, load: Load) -> Engine | None:
         sys.path[:] = load.path
@@ -121,6 +144,13 @@ class EngineHost:
                 self._link.sendall(frame)
         except OSError:  # the worker is gone
             os._exit(1)
+
+
+def log_as(load: Load) -> None:
+    """Log in the worker's format and from its level on, what libraries warn of too."""
+    if load.log is not None:
+        configure(*load.log)
+        logging.captureWarnings(True)
 
 
 def give_back() -> None:

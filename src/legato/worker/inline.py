@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 
 from legato.engines.base import EngineInfo
 from legato.errors import EngineFailed, EngineUnavailable, LegatoError
@@ -79,6 +80,9 @@ class InlineHost:
     def open(self, request: Request) -> EngineCall:
         """Begin a call; the caller has seen that a slot is free."""
         return self._calls.open(request)
+
+    def keep_prompts(self, digests: Collection[str]) -> None:
+        """Have the engine forget the recordings of voices; none is kept for it here."""
 
     async def lost(self) -> str:
         """Wait until `stop`."""

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 from legato.engines import registry
 from legato.engines.base import EngineKind
 from legato.errors import EngineUnavailable
+from legato.telemetry.logs import configuration
+from legato.worker.config import EngineSpec
+from legato.worker.frames import Load
 from legato.worker.service import Engine
+
+
+def load_of(spec: EngineSpec) -> Load:
+    """Return the first word to a process of an engine."""
+    options = dict(spec.options or {})
+    return Load(spec.kind, spec.name, spec.target, list(sys.path), options, configuration())
 
 
 def make_engine(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from legato.flow.urgency import NEVER
 from legato.worker.measure import SlotMeasure
-from legato.worker.turns import NEVER, Caller
+from legato.worker.turns import Caller
 
 
 class Pace:

@@ -1,29 +1,26 @@
-"""All hosts of one engine: started, replaced when they die, and chosen for each call."""
+"""One engine of a worker: who waits for it, who serves, when it rests and when it is swapped."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Collection, Mapping
 from enum import StrEnum
-from random import Random
 from types import MappingProxyType
 from typing import Final
 
 from legato.engines.base import EngineInfo, EngineKind
 from legato.engines.registry import Listing
 from legato.errors import EngineUnavailable, Overloaded
+from legato.flow.urgency import PATIENCE
 from legato.telemetry.logs import logger
-from legato.telemetry.metrics import ENGINE_LOSSES, ENGINE_PROCESSES
-from legato.worker.calls import EngineCall, EngineLost, EngineRefused, Request
+from legato.worker.calls import EngineCall, Request
 from legato.worker.config import EngineSpec, WorkerConfig
-from legato.worker.inline import InlineHost
+from legato.worker.crew import Crew, host_count, is_inline
 from legato.worker.line import ANYONE, Queued, WaitingLine, untold
 from legato.worker.measure import SlotMeasure
-from legato.worker.process import EngineProcess
-from legato.worker.template import template_for
-from legato.worker.tenure import Host, Tenure
-from legato.worker.turns import PATIENCE, Caller
-from legato.worker.wear import Uses
+from legato.worker.tenure import Tenure
+from legato.worker.turns import Caller, timed
 
 EXPECTED_HOLD: Final[Mapping[EngineKind, float]] = MappingProxyType(
     {EngineKind.SYNTHESIZE: 1.0, EngineKind.RECOGNIZE: 30.0}
@@ -31,11 +28,8 @@ EXPECTED_HOLD: Final[Mapping[EngineKind, float]] = MappingProxyType(
 """Seconds that a call needs its slot, until it has been measured: one sentence is spoken in a
 moment, but somebody who talks goes on for a while."""
 
-RETIREMENT: Final = 600.0
-"""Seconds that the calls of a replaced process may take to end; those left go on in another."""
-
-STEADY: Final = 60.0
-"""Seconds that a process must live for its death to count as the first in a row."""
+LOOK: Final = 1.0
+"""Seconds between looks whether an engine that is in use still is."""
 
 log = logger("legato.worker.pool")
 
@@ -72,25 +66,35 @@ class EnginePool:
         changed: Callable[[], None],
     ) -> None:
         self.spec = spec
-        self.info = None if listing is None else listing.info
-        self.add_command = None if listing is None else listing.add_command
-        self.reason = None if listing is None else listing.missing
         self._config = config
         self._changed = changed
-        self._tenures: list[Tenure] = []
-        self._retiring: list[Tenure] = []
-        self._rng = Random()  # noqa: S311  (no secret)
         self._line = WaitingLine()
-        self._template = template_for(spec, config)
         self.measure = SlotMeasure(EXPECTED_HOLD[spec.kind])
         self._settled = asyncio.Event()
         self._ready = asyncio.Event()
+        self._crew: Crew | None = None
+        self._crews: list[Crew] = []
+        self._group: asyncio.TaskGroup | None = None
+        self._wanted = asyncio.Event()
+        self._used_at = float("-inf")
+        self.info: EngineInfo | None = None
+        self.add_command: str | None = None
+        self.reason: str | None = None
+        self._take_listing(listing)
+
+    def _take_listing(self, listing: Listing | None) -> None:
+        self.reason = None
+        if listing is None:  # what was known may still hold
+            return
+        self.info = listing.info or self.info
+        self.add_command = listing.add_command
+        self.reason = listing.missing
         if self.reason is not None:
             self._settled.set()
 
     @property
     def state(self) -> PoolState:
-        """Whether calls can be opened; an engine that is being replaced is still ready."""
+        """Whether calls can be opened; an engine that rests or is being replaced is ready."""
         if self.reason is not None:
             return PoolState.UNAVAILABLE
         return PoolState.READY if self._ready.is_set() else PoolState.LOADING
@@ -101,22 +105,26 @@ class EnginePool:
         if self.info is None or self.state is not PoolState.READY:
             return 0
         each = min(self.info.slots, self.spec.slots or self.info.slots)
-        return each * self._host_count
+        return each * host_count(self.spec, self.info)
 
     @property
-    def _host_count(self) -> int:
-        inline = self.info is not None and self.info.inline and self.spec.target is None
-        return 1 if inline else self.spec.processes
+    def _tenures(self) -> list[Tenure]:
+        return [] if self._crew is None else self._crew.tenures
 
     @property
     def has_free_slot(self) -> bool:
-        """Whether a call would be opened without a wait."""
+        """Whether a call would be opened without a wait; not while the engine rests."""
         return not self._line and any(tenure.calls.free for tenure in self._tenures)
 
     @property
     def busy(self) -> int:
         """Slots that calls have taken; a host that is being replaced soon offers all of its own."""
         return sum(len(tenure.calls) for tenure in self._tenures)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether `run` goes on."""
+        return self._group is not None
 
     async def settled(self) -> None:
         """Wait until the engine is ready, or known to be unavailable."""
@@ -132,13 +140,108 @@ class EnginePool:
             # No warning: the engines of the default list need not all be installed.
             log.info("engine unavailable", engine=self.spec.name, reason=self.reason)
             return
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            try:
+                self._crew = self._hire(group)
+                while await self._until_idle():
+                    self._rest()
+                    await self._wanted.wait()
+                    log.info("engine is woken", engine=self.spec.name)
+                    self._crew = self._hire(group)
+            finally:
+                self._group = None
+
+    async def swap(self, spec: EngineSpec, listing: Listing | None) -> None:
+        """Serve further calls with other options or weights; those under way end as they began.
+
+        What is new is loaded beside what is there, and takes over when it is warm. An engine that
+        rests, or cannot be used, is only noted: it is loaded when it wakes, or when it is run.
+
+        Args:
+            spec: As the engine is from now on.
+            listing: What the registry knows of it now.
+
+        Raises:
+            EngineUnavailable: If it cannot be loaded like that; it goes on as it was.
+        """
+        if listing is not None and listing.missing is not None and self._ready.is_set():
+            raise EngineUnavailable(listing.missing)
+        if self._group is None or self._crew is None:
+            self.spec = spec
+            self._take_listing(listing)
+            self._changed()
+            return
+        crew = self._hire(self._group, spec)
+        await crew.settled.wait()
+        if crew.reason is not None or crew.over.is_set():
+            crew.dismiss()
+            raise EngineUnavailable(crew.reason or "the worker stops")
+        old, self._crew, self.spec = self._crew, crew, spec
+        if old is not None:
+            old.dismiss()
+        self._crew_changed(crew)
+
+    def _hire(self, group: asyncio.TaskGroup, spec: EngineSpec | None = None) -> Crew:
+        crew = Crew(
+            spec or self.spec,
+            self._config,
+            self.info,
+            freed=self._freed,
+            changed=self._crew_changed,
+        )
+        self._crews.append(crew)
+        group.create_task(self._employ(crew))
+        return crew
+
+    async def _employ(self, crew: Crew) -> None:
         try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(self._host_count):
-                    group.create_task(self._keep())
+            await crew.run()
         finally:
-            if self._template is not None:
-                await self._template.stop()
+            self._crews.remove(crew)
+
+    def _crew_changed(self, crew: Crew) -> None:
+        if crew is not self._crew:
+            return
+        self.info, self.reason = crew.info or self.info, crew.reason
+        if crew.ready.is_set():
+            self._ready.set()
+        self._settled.set()
+        self._changed()
+        self._line.wake()
+
+    async def _until_idle(self) -> bool:
+        """Wait until nobody has used it for `unload_after`; False if its crew gives it up."""
+        self._used_at = time.monotonic()
+        while self._crew is not None:
+            crew = self._crew
+            try:
+                async with asyncio.timeout(self._rest_due()):
+                    await crew.over.wait()
+            except TimeoutError:
+                if self._rest_due() == 0:
+                    return True
+            else:
+                if crew is self._crew:
+                    return False
+        return False
+
+    def _rest_due(self) -> float | None:
+        """Return the seconds until it may rest, or until that is to be looked at again."""
+        after = self.spec.unload_after
+        if after is None or is_inline(self.spec, self.info):
+            return None
+        swapping = len(self._crews) > 1
+        if swapping or self._line or self.busy or not all(c.ready.is_set() for c in self._crews):
+            return LOOK
+        return max(0.0, self._used_at + after - time.monotonic())
+
+    def _rest(self) -> None:
+        log.info("engine rests", engine=self.spec.name)
+        self._wanted.clear()
+        crew, self._crew = self._crew, None
+        if crew is not None:
+            crew.dismiss()
 
     @property
     def waiting(self) -> int:
@@ -160,6 +263,8 @@ class EnginePool:
     ) -> EngineCall:
         """Begin a call on the host with most free slots, waiting for its turn if need be.
 
+        An engine that rests is woken.
+
         Args:
             request: What to do.
             caller: For whom; decides who comes first.
@@ -174,9 +279,15 @@ class EnginePool:
             if self.reason is not None:
                 raise EngineUnavailable(self.reason)
             tenure = max(self._tenures, key=lambda tenure: tenure.calls.free, default=None)
-            return tenure.open(request) if tenure is not None and tenure.calls.free else None
+            if tenure is None or not tenure.calls.free:
+                return None
+            return tenure.open(timed(request, caller, time.monotonic()))
 
+        self._used_at = time.monotonic()
+        self._wanted.set()
         patience = self._config.slot_timeout
+        if self._crew is None or not self._crew.ready.is_set():
+            patience += self._config.load_timeout
         try:
             return await self._line.stand(attempt, caller=caller, patience=patience, queued=queued)
         except TimeoutError as error:
@@ -188,93 +299,12 @@ class EnginePool:
                 f"{self.spec.name} had no free slot for {patience:g} s", retry_after=patience
             ) from error
 
-    def _wake(self) -> None:
-        self._line.wake()
+    def keep_prompts(self, digests: Collection[str]) -> None:
+        """Have all hosts forget the recordings of all voices but some."""
+        for crew in self._crews:
+            crew.keep_prompts(digests)
 
     def _freed(self, held: float) -> None:
+        self._used_at = time.monotonic()
         self.measure.note_hold(held)
-        for tenure in self._retiring:
-            tenure.look()
-        self._wake()
-
-    def _make_host(self) -> Host:
-        if self.info is not None and self.info.inline and self.spec.target is None:
-            return InlineHost(self.spec, self._config, freed=self._freed)
-        return EngineProcess(self.spec, self._config, freed=self._freed, template=self._template)
-
-    async def _keep(self) -> None:
-        """Keep one process alive: replace it when it is lost, and before it is worn out."""
-        failures, loop = 0, asyncio.get_running_loop()
-        worn: Tenure | None = None
-        async with asyncio.TaskGroup() as group:
-            while True:
-                began, host = loop.time(), self._make_host()
-                try:
-                    self.info = await host.start()
-                except EngineRefused as error:
-                    self._become_unavailable(error.message, error.info)
-                    return
-                except EngineLost as error:
-                    self._note_not_started(error)
-                else:
-                    if worn is not None:
-                        worn.replaced.set()
-                    worn = tenure = Tenure(host, self._uses(host))
-                    if await tenure.is_worn(group.create_task(self._serve(tenure))):
-                        failures = 0
-                        continue  # the next is loaded beside it, and takes over then
-                    worn = None
-                failures = failures + 1 if loop.time() - began < STEADY else 1
-                await asyncio.sleep(self._delay(failures))
-
-    def _uses(self, host: Host) -> Uses:
-        lasts = isinstance(host, InlineHost)
-        limit = None if lasts else self._config.recycle_after
-        return Uses(limit, self._config.recycle_jitter, self._rng)
-
-    def _note_not_started(self, error: EngineLost) -> None:
-        log.warning("engine process did not start", engine=self.spec.name, why=str(error))
-        ENGINE_LOSSES.labels(self.spec.name, "load").inc()
-        if not self._ready.is_set():
-            self._become_unavailable(f"{self.spec.name} {error}; see the log", None)
-
-    async def _serve(self, tenure: Tenure) -> None:
-        """Offer a host until it is lost, or replaced and at rest; then end it."""
-        self.reason = None
-        self._ready.set()
-        self._tenures.append(tenure)
-        ENGINE_PROCESSES.labels(self.spec.name).inc()
-        self._settled.set()
-        self._changed()
-        self._wake()
-        try:
-            cause = await tenure.until_replaced()
-            self._tenures.remove(tenure)
-            if cause is None:
-                self._retiring.append(tenure)
-                log.info("engine process is replaced", engine=self.spec.name)
-                cause = await tenure.until_at_rest(RETIREMENT)
-            if cause is not None:
-                ENGINE_LOSSES.labels(self.spec.name, cause).inc()
-        finally:
-            for tenures in (self._tenures, self._retiring):
-                if tenure in tenures:
-                    tenures.remove(tenure)
-            ENGINE_PROCESSES.labels(self.spec.name).dec()
-            await tenure.host.stop()
-
-    def _become_unavailable(self, reason: str, info: EngineInfo | None) -> None:
-        if self._tenures:
-            return
-        self.reason, self.info = reason, info or self.info
-        log.warning("engine unavailable", engine=self.spec.name, reason=reason)
-        self._settled.set()
-        self._changed()
-        self._wake()
-
-    def _delay(self, failures: int) -> float:
-        """Return the seconds before the restart after so many deaths in a row."""
-        if failures <= 1:
-            return 0.0
-        doubled = self._config.restart_delay * 2.0 ** min(failures - 2, 30)
-        return min(doubled, self._config.max_restart_delay)
+        self._line.wake()

@@ -6,6 +6,7 @@ import asyncio
 import os
 import socket
 import sys
+from collections.abc import Collection
 from typing import Final, cast
 
 from legato.engines.base import EngineInfo
@@ -26,7 +27,6 @@ from legato.worker.cputime import cpu_seconds
 from legato.worker.frames import (
     Command,
     Failed,
-    Load,
     Ready,
     Reply,
     Shutdown,
@@ -35,6 +35,8 @@ from legato.worker.frames import (
     decode_reply,
     encode,
 )
+from legato.worker.loading import load_of
+from legato.worker.teaching import Teacher
 from legato.worker.template import Child, Template
 from legato.worker.watch import Watch, timeout_error
 
@@ -78,6 +80,7 @@ class EngineProcess:
         self._lost: asyncio.Future[str] = self._loop.create_future()
         self._timer: asyncio.TimerHandle | None = None
         self._cause = ""
+        self._teacher = Teacher()
 
     @property
     def calls(self) -> CallTable:
@@ -116,6 +119,11 @@ class EngineProcess:
         """Begin a call; the caller has seen that a slot is free."""
         return self._calls.open(request)
 
+    def keep_prompts(self, digests: Collection[str]) -> None:
+        """Have the process forget the recordings of all voices but some."""
+        for command in self._teacher.keep_only(digests):
+            self._send(command)
+
     async def lost(self) -> str:
         """Wait until the process is gone and reaped; return the cause in a word."""
         cause = await asyncio.shield(self._lost)
@@ -145,10 +153,7 @@ class EngineProcess:
         except BaseException:
             ours.close()
             raise
-        spec = self._spec
-        self._send(
-            Load(spec.kind, spec.name, spec.target, list(sys.path), dict(spec.options or {}))
-        )
+        self._send(load_of(self._spec))
 
     async def _exec(self, theirs: socket.socket, board: Board, slots: int) -> None:
         fds = (theirs.fileno(), board.board_fd, board.report_fd)
@@ -265,7 +270,8 @@ class EngineProcess:
 
     def _send(self, command: Command) -> None:
         if self._link is not None:
-            self._link.send(encode(command))
+            for one in self._teacher.commands(command):
+                self._link.send(encode(one))
 
     def _kill(self) -> None:
         if self._process is not None and self._process.returncode is None:

@@ -18,12 +18,14 @@ from legato.protocol.messages import (
     StreamEnd,
     Text,
 )
+from legato.protocol.payloads import payload_format
 from legato.speech import RecognitionRequest
 from legato.telemetry.logs import logger, trace_of
 from legato.telemetry.metrics import DECODING_DELAY
 from legato.worker.calls import EngineCall, EngineLost
+from legato.worker.coding import PayloadDecoder
 from legato.worker.downlog import DownLog
-from legato.worker.frames import Heard, Reached
+from legato.worker.frames import Degraded, Heard, Reached
 from legato.worker.hearing import Run, message_of, request_for
 from legato.worker.inbox import Inbox
 from legato.worker.interruption import Interruptible
@@ -76,6 +78,7 @@ class Recognition:
         self._clock = clock
         self._audio = AudioFormat(job.start.sample_rate, job.start.channels)
         self._hand_over_bytes = self._audio.samples(HAND_OVER) * self._audio.sample_bytes
+        self._decoder = PayloadDecoder(payload_format(job.start))
         self._done = standing.committed
         self._run: Run | None = None
         self._opening = Interruptible()
@@ -86,6 +89,7 @@ class Recognition:
 
     def _begin(self) -> None:
         """Read on from what is done with."""
+        self._decoder.renew()
         committed = self._done
         # Counted here: clients of the articles' protocol number their frames, not their samples.
         self._position = committed.upto - (committed.restart.samples if committed.restart else 0)
@@ -185,14 +189,15 @@ class Recognition:
     async def _hear(self, frame: AudioFrame, arrived: float) -> None:
         # What a worker before us had done with.
         done = max(0, self._done.upto - self._position) * self._audio.sample_bytes
-        start = self._position + min(done, len(frame.payload)) // self._audio.sample_bytes
-        self._position += self._audio.samples_in(frame.payload)
+        pcm = await self._decoder.decode(frame.payload)
+        start = self._position + min(done, len(pcm)) // self._audio.sample_bytes
+        self._position += self._audio.samples_in(pcm)
         self._is_open = True
         if self._position - self._done.upto > self._audio.samples(MAX_OPEN):
             await self._end_run()
             self._commit_upto(start)
-        if done < len(frame.payload) and not self._is_cancelled():
-            await self._gather(frame.payload[done:], start, arrived)
+        if done < len(pcm) and not self._is_cancelled():
+            await self._gather(pcm[done:], start, arrived)
         if frame.last:
             await self._finalize(frame.seq)
         else:
@@ -214,6 +219,7 @@ class Recognition:
         call = await self._open(request_for(self._job.start, self._audio))
         if call is None:
             return None
+        self._down.degraded(False)  # until this call says so
         run = Run(call, start, self._clock())
         run.reader = asyncio.create_task(self._read(run))
         return run
@@ -299,6 +305,8 @@ class Recognition:
             self._commit_upto(sample)
             run.forget(sample)
             self._make_way()
+        elif isinstance(output, Degraded):
+            self._down.degraded(output.active)
         elif isinstance(output, Heard):
             heard = output.transcript
             if not heard.final and heard.text == run.shown:

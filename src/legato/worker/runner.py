@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from random import Random
@@ -13,16 +13,19 @@ from typing import Final, Self
 from legato.bus.base import Bus, Claim
 from legato.bus.presence import Presence, process_name
 from legato.bus.records import EngineRecord, ProcessRecord
-from legato.engines import registry
 from legato.engines.base import EngineKind
 from legato.engines.registry import Listing
-from legato.errors import BusUnavailable, UnknownEngine
+from legato.errors import BusUnavailable
 from legato.telemetry.logs import logger
 from legato.telemetry.metrics import JOBS, JOBS_ACTIVE
 from legato.worker.announcement import Announcement, describe
 from legato.worker.assignment import RELEASED, Assignment
+from legato.worker.cache import SpeechCache
 from legato.worker.config import EngineSpec, WorkerConfig
+from legato.worker.forgetting import Forgetting
 from legato.worker.pool import EnginePool
+from legato.worker.prompts import Prompts
+from legato.worker.renewal import listed, renew
 from legato.worker.routing import Router
 from legato.worker.wear import Uses
 
@@ -52,6 +55,8 @@ class Worker:
         self._announcement = Announcement(bus.registry, self._pools, self._config)
         self._presence = Presence(bus.registry, self._describe)
         self._router = Router(())
+        self._prompts = Prompts(bus, self._keep_prompts)
+        self._cache = SpeechCache(self._config.cache_bytes, barred=self._config.uncached_tenants)
         self._held: dict[asyncio.Task[None], Claim] = {}
         self._assignments: dict[asyncio.Task[None], Assignment] = {}
         self._left = Uses(
@@ -66,6 +71,8 @@ class Worker:
         self._draining = False
         self._claiming: list[asyncio.Task[None]] = []
         self._main: asyncio.Task[None] | None = None
+        self._group: asyncio.TaskGroup | None = None
+        self._renewing = asyncio.Lock()
 
     @property
     def is_ready(self) -> bool:
@@ -122,6 +129,16 @@ class Worker:
         if main.done():
             _raise_failure(main)
 
+    async def renew(self, engines: Sequence[EngineSpec]) -> None:
+        """Load the engines anew, with the options that they have now, and drop no stream.
+
+        See `legato.worker.renewal.renew`; nothing happens before the start and after the end.
+        """
+        async with self._renewing:
+            group = self._group
+            if group is not None:
+                await renew(self._pools, engines, lambda pool: group.create_task(pool.run()))
+
     async def stop(self, drain: float = 0.0) -> None:
         """End: claim no more, wait for jobs, give back what is left, end all engine processes.
 
@@ -163,9 +180,12 @@ class Worker:
     async def _run(self) -> None:
         try:
             async with asyncio.TaskGroup() as group:
+                self._group = group
                 group.create_task(self._announcement.run())
                 group.create_task(self._presence.run())
                 group.create_task(self._renew_leases())
+                group.create_task(self._prompts.run())
+                group.create_task(Forgetting(self._bus.registry, self._cache).run())
                 group.create_task(self._await_engines())
                 for pool in self._pools:
                     group.create_task(pool.run())
@@ -174,6 +194,7 @@ class Worker:
                     self._claiming.append(group.create_task(self._claim_for(name, group)))
         finally:
             self._ready.clear()
+            self._group = None
 
     def _describe(self, started: float, loop_lag: float) -> ProcessRecord:
         return describe(
@@ -197,17 +218,18 @@ class Worker:
         """Claim jobs for one engine, up to the streams that may be held.
 
         While a call would find a free slot, the bus is asked to hand over a job as soon as there is
-        one. Else it is asked now and then for what is left over: a stream goes to a worker with a
-        free slot if there is any, and if not, it is at least told that it waits.
+        one. Else it is asked now and then for all that is left over: a stream goes to a worker with
+        a free slot if there is any, and if not, it is at least told that it waits.
         """
         pools = [pool for pool in self._pools if pool.spec.name == name]
         await _first_ready(pools)
         config = self._config
         room = asyncio.Semaphore(config.echo_slots if name == ECHO else config.max_streams)
+        claim: Claim | None = None
         while True:
             await room.acquire()
             is_free = name == ECHO or any(pool.has_free_slot for pool in pools)
-            if not is_free:
+            if not is_free and claim is None:
                 await asyncio.sleep(config.claim_pause)
             claim = await self._claim(name, wait=config.claim_wait if is_free else 0)
             if claim is None:
@@ -282,8 +304,14 @@ class Worker:
                 ),
                 None,
             ),
+            cache=self._cache,
             clock=asyncio.get_running_loop().time,
+            prompts=self._prompts,
         )
+
+    def _keep_prompts(self, digests: Collection[str]) -> None:
+        for pool in self._pools:
+            pool.keep_prompts(digests)
 
     async def _renew_leases(self) -> None:
         while True:
@@ -330,13 +358,4 @@ def _raise_failure(task: asyncio.Task[None]) -> None:
 
 def _listings(config: WorkerConfig) -> list[Listing | None]:
     """Return what the registry knows of each engine; imports their code and no other's."""
-    return [_listing(spec) for spec in config.engines]
-
-
-def _listing(spec: EngineSpec) -> Listing | None:
-    if spec.target is not None:
-        return None
-    try:
-        return registry.listing(spec.kind, spec.name, spec.options)
-    except UnknownEngine:  # which its host finds too, and says
-        return None
+    return [listed(spec) for spec in config.engines]

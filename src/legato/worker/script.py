@@ -74,6 +74,7 @@ class Line:
         language: BCP 47 tag to read it in, "" where it is not known.
         rate: Speaking rate, a factor on the stream's.
         pause: Seconds of silence after it.
+        asked: BCP 47 tag that was asked for, of the stream or within its SSML; "" if none.
     """
 
     text: str
@@ -82,6 +83,7 @@ class Line:
     language: str = ""
     rate: float = 1.0
     pause: float = 0.0
+    asked: str = ""
 
     @property
     def speakable(self) -> bool:
@@ -152,7 +154,7 @@ class Script:
 
     def _said(self, text: str, at: int, end: int, *, span: Span, pause: float) -> Line:
         line = self._line(Segment(text, at, end), language=span.language)
-        return Line(line.text, at, end, line.language, span.rate, pause)
+        return Line(line.text, at, end, line.language, span.rate, pause, line.asked)
 
     def _line(self, segment: Segment, *, language: str | None = None) -> Line:
         text = segment.text
@@ -160,11 +162,12 @@ class Script:
             text = _LEFT_OVER.sub("", spoken(text)).strip()
         if self._options.lexicon is not None:
             text = self._options.lexicon.apply(text)
-        tag = language_of(text, language or self._language)
+        asked = language or self._language or ""
+        tag = language_of(text, asked or None)
         if not tag and not scripts_in(text):
             tag = self._heard
         self._heard = tag or self._heard
-        return Line(text, segment.start, segment.end, tag)
+        return Line(text, segment.start, segment.end, tag, asked=asked)
 
 
 def written_out(text: str, line: Line, info: EngineInfo | None, reading: Reading) -> str:

@@ -16,9 +16,11 @@ from typing import Protocol, TypeVar
 
 from legato.audio import AudioChunk, AudioFormat
 from legato.codecs.resample import Resampler
-from legato.engines.base import Checkpoint, EngineInfo, Recognizer, Synthesizer
+from legato.engines.base import Checkpoint, EngineInfo, Recognizer, Straining, Synthesizer
 from legato.errors import EngineFailed, Internal, LegatoError
 from legato.speech import RecognitionRequest, SynthesisRequest
+from legato.speech.punctuation import unpunctuated
+from legato.speech.sound.treatment import Treated
 from legato.telemetry.logs import trace_of
 from legato.worker.board import SlotState
 from legato.worker.frames import (
@@ -28,6 +30,7 @@ from legato.worker.frames import (
     CallInput,
     CallOutput,
     Consumed,
+    Degraded,
     EndInput,
     Failed,
     Feed,
@@ -188,14 +191,19 @@ class SynthesisService(Service):
         wanted = self._request.format
         native = self._info.format or wanted
         resampler = None if native == wanted else Resampler(native, wanted)
+        treatment = self._request.treatment
+        treated = None if treatment is None else Treated(treatment, native)
         texts = (piece for piece in self._pieces() if isinstance(piece, str))
         for chunk in self._outputs(self._engine.synthesize(self._request, texts)):
             if chunk.format != native:
                 raise EngineFailed(f"{self._info.name} gave {chunk.format}, declared {native}")
             for piece in _pieces_of(chunk):
-                self._emit(piece if resampler is None else resampler.push(piece))
-        if resampler is not None and not self._abandoned:
-            self._emit(resampler.flush())
+                pcm = piece if treated is None else treated.push(piece)
+                self._emit(pcm if resampler is None else resampler.push(pcm))
+        if self._abandoned:
+            return
+        last = b"" if treated is None else treated.end()
+        self._emit(last if resampler is None else resampler.push(last) + resampler.flush())
 
     def _emit(self, pcm: bytes) -> None:
         while self._credit_bytes < len(pcm):
@@ -215,6 +223,8 @@ class RecognitionService(Service):
     ) -> None:
         super().__init__(command, engine.info, board=board, send=send)
         self._engine = engine
+        self._strain = engine if isinstance(engine, Straining) else None
+        self._degraded = False
         self._request: RecognitionRequest = command.request
 
     def _serve(self) -> None:
@@ -223,11 +233,20 @@ class RecognitionService(Service):
         request = replace(self._request, format=native)
         rate, native_rate = given.sample_rate, native.sample_rate
         for output in self._outputs(self._engine.recognize(request, self._audio(given, native))):
+            self._note_strain()
             if isinstance(output, Checkpoint):
                 self._send(Reached(self.call, output.sample * rate // native_rate))
                 continue
             start, end = (at * rate // native_rate for at in (output.start, output.end))
-            self._send(Heard(self.call, replace(output, start=start, end=end)))
+            heard = replace(output, start=start, end=end)
+            plain = request.punctuation is False
+            self._send(Heard(self.call, unpunctuated(heard) if plain else heard))
+
+    def _note_strain(self) -> None:
+        degraded = self._strain is not None and self._strain.degraded
+        if degraded != self._degraded:
+            self._degraded = degraded
+            self._send(Degraded(self.call, degraded))
 
     def _audio(self, given: AudioFormat, native: AudioFormat) -> Iterator[AudioChunk]:
         resampler = None if given == native else Resampler(given, native)
@@ -235,6 +254,7 @@ class RecognitionService(Service):
         for piece in self._pieces():
             if isinstance(piece, str):
                 continue
+            self._note_strain()
             pcm = piece if resampler is None else resampler.push(piece)
             if pcm:
                 yield AudioChunk(pcm, native, sample)

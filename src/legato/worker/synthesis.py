@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import zlib
 from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import aclosing
 from typing import Final
 
 from legato.audio import AudioFormat
@@ -12,18 +12,18 @@ from legato.bus.base import Item, Job, Logs
 from legato.errors import TextTooLong, UnexpectedMessage, UnsupportedText
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import Cancel, Finalize, Flush, StreamEnd, Text
-from legato.speech import SynthesisRequest
-from legato.speech.ssml import FASTEST, SLOWEST
 from legato.telemetry.metrics import FIRST_AUDIO
+from legato.worker.cache import SpeechCache
 from legato.worker.config import WorkerConfig
 from legato.worker.downlog import DownLog
-from legato.worker.frames import Sound
 from legato.worker.inbox import Inbox
 from legato.worker.interruption import Interruptible
 from legato.worker.ledger import Ledger
 from legato.worker.pace import Pace
-from legato.worker.routing import Passage, Router
-from legato.worker.script import KEYS, Line, Script, text_options, written_out
+from legato.worker.prompts import Prompts
+from legato.worker.rendering import Rendering
+from legato.worker.routing import Router
+from legato.worker.script import Line, Script, text_options
 from legato.worker.takeover import GivenBack, Standing
 
 MARK_SECONDS: Final = 0.5
@@ -55,8 +55,10 @@ class Synthesis:
         down: To write to.
         standing: Where the stream stands.
         router: Knows the engines.
+        cache: Of the worker.
         config: For the bounds.
         clock: Monotonic seconds.
+        prompts: Where the voices of tenants' own come from.
     """
 
     def __init__(
@@ -67,12 +69,13 @@ class Synthesis:
         down: DownLog,
         standing: Standing,
         router: Router,
+        cache: SpeechCache,
         config: WorkerConfig,
         clock: Callable[[], float],
+        prompts: Prompts | None = None,
     ) -> None:
         self._job = job
         self._down = down
-        self._router = router
         self._max_text_chars = config.max_text_chars
         self._idle_release = config.idle_release
         self._clock = clock
@@ -83,6 +86,8 @@ class Synthesis:
         # What a client of the next epoch holds may end in any segment of its utterance.
         self._skips_on = job.start.continues is not None and self._ledger.spoken_chars == 0
         self._text = text_options(job.start, config.lexicon)
+        self._pace = Pace(job.key.tenant, clock, patient=not job.start.streaming)
+        self._rendering = self._renders(router, cache, config, prompts)
         self._script = Script(self._text, job.start.language)
         self._made_sample = standing.sample - self._ledger.spoken_samples
         self._held = bytearray()
@@ -90,15 +95,24 @@ class Synthesis:
         self._said_something = standing.sounding
         self._over = False
         self._speaking = Interruptible()
-        self._has_slot = False
         self._leaving = False
-        self._pace = Pace(job.key.tenant, clock, patient=not job.start.streaming)
         self._inbox = Inbox(
-            logs,
-            job.key,
-            first_seq=standing.first_seq,
-            interrupted=self._interrupt,
-            clock=clock,
+            logs, job.key, first_seq=standing.first_seq, interrupted=self._interrupt, clock=clock
+        )
+
+    def _renders(
+        self, router: Router, cache: SpeechCache, config: WorkerConfig, prompts: Prompts | None
+    ) -> Rendering:
+        return Rendering(
+            self._job,
+            self._audio,
+            self._text,
+            down=self._down,
+            pace=self._pace,
+            router=router,
+            cache=cache,
+            config=config,
+            prompts=prompts,
         )
 
     async def run(self) -> None:
@@ -190,8 +204,11 @@ class Synthesis:
             return
         if not self._said_something:
             self._fail(UnsupportedText("there is nothing to say: no letter and no number"))
-        elif self._held:
+            return
+        if self._held:
             await self._interruptible(self._release())
+        if self._down.is_behind and not self._is_silenced():
+            await self._interruptible(self._down.finish())
 
     def _cancel(self, seq: int, utterance: int) -> None:
         if self._ledger.is_open and utterance >= self._ledger.utterance:
@@ -255,7 +272,9 @@ class Synthesis:
         while True:
             try:
                 if line.speakable:
-                    await self._speak_once(line)
+                    async with aclosing(self._rendering.speak(line)) as pieces:
+                        async for pcm in pieces:
+                            await self._sound(pcm)
                 for pcm in _silence(line.pause, self._audio):
                     await self._sound(pcm)
                 return
@@ -263,26 +282,6 @@ class Synthesis:
                 self._skip_bytes = (self._made_sample - made) * self._audio.sample_bytes
                 self._made_sample = made
                 await self._down.room()
-
-    async def _speak_once(self, line: Line) -> None:
-        for index, passage in enumerate(self._router.route(line.text, self._job.engine)):
-            place = f"{self._ledger.utterance}/{line.start}/{index}"
-            request = _request(self._job, self._audio, passage, place=place, rate=line.rate)
-            pool = passage.pool
-            caller = self._pace.caller(under_way=self._down.sample > 0)
-            call = await pool.open(request, caller=caller, queued=self._down.queued)
-            self._has_slot = True
-            self._pace.begin_call()
-            try:
-                await call.feed(written_out(passage.text, line, pool.info, self._text.reading))
-                call.end()
-                async for output in call:
-                    if isinstance(output, Sound):
-                        await self._sound(output.pcm)
-            finally:
-                self._has_slot = False
-                call.close()
-                self._pace.end_call(pool.measure)
 
     async def _sound(self, pcm: bytes) -> None:
         self._made_sample += len(pcm) // self._audio.sample_bytes
@@ -306,7 +305,7 @@ class Synthesis:
             await self._give(piece)
 
     async def _give(self, pcm: bytes) -> None:
-        self._down.audio(pcm)
+        await self._down.say(pcm)
         self._write_audio()
         now = self._clock()
         self._pace.make(self._audio.seconds(self._audio.samples_in(pcm)))
@@ -314,7 +313,7 @@ class Synthesis:
             FIRST_AUDIO.labels(self._job.engine).observe(now - self._began)
             self._began = None
         try:
-            async with asyncio.timeout(self._idle_release if self._has_slot else None):
+            async with asyncio.timeout(self._idle_release if self._rendering.has_slot else None):
                 await self._down.room()
         except TimeoutError:
             raise _Untaken from None
@@ -350,20 +349,6 @@ class Synthesis:
         self._inbox.check()
         if not task.cancelled():
             task.result()
-
-
-def _request(
-    job: Job, audio: AudioFormat, passage: Passage, *, place: str, rate: float
-) -> SynthesisRequest:
-    start = job.start
-    return SynthesisRequest(
-        format=audio,
-        voice=start.voice if passage.chosen else None,
-        language=start.language if passage.chosen else None,
-        speed=min(max(start.speed * rate, SLOWEST), FASTEST),
-        seed=zlib.crc32(f"{job.seed}/{place}".encode()),
-        options={key: value for key, value in start.options.items() if key not in KEYS},
-    )
 
 
 def _silence(seconds: float, audio: AudioFormat) -> Iterator[bytes]:

@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 from legato.bus.base import Committed, Direction, Item, Logs, Restart, StreamKey
 from legato.errors import ResumeGap
 from legato.protocol.media import AudioFrame
-from legato.protocol.messages import Error, StreamEnd, StreamStart, Transcript, UtteranceEnd
+from legato.protocol.messages import (
+    Error,
+    StreamEnd,
+    StreamStart,
+    SwitchUp,
+    Transcript,
+    UtteranceEnd,
+)
 
 
 class GivenBack(Exception):
@@ -49,21 +56,29 @@ class Standing:
         """Whether an utterance has begun that has not ended."""
         return self.committed.restart is not None or self.sounding or self.entries_since > 0
 
-    def note(self, item: Item, sample_bytes: int) -> None:
-        """Take account of the next item of the log."""
+    def note(self, item: Item, sample_bytes: int, packet_samples: int = 0) -> None:
+        """Take account of the next item of the log.
+
+        Args:
+            item: The next.
+            sample_bytes: Bytes of a sample over all channels; 0 where a payload is a packet.
+            packet_samples: Samples of a packet.
+        """
         self.entries_since += isinstance(item, AudioFrame | Transcript | UtteranceEnd)
         match item:
             case AudioFrame():
-                samples = len(item.payload) // sample_bytes
+                size = len(item.payload)
+                samples = size // sample_bytes if sample_bytes else size and packet_samples
                 self.seq = item.seq + 1
                 self.sample = item.sample + samples
                 self.samples_since += samples
                 self.utterance = item.utterance
                 self.sounding = True
-            case Transcript(seq=int(seq)):
+            case Transcript(seq=int(seq)) | SwitchUp(seq=int(seq)):
                 self.seq = seq + 1
             case UtteranceEnd(seq=int(seq)):
                 self.seq = seq + 1
+                self.samples_since += item.sample - self.sample  # the last packet may go beyond it
                 self.sample = item.sample
                 self.utterance = item.utterance + 1
                 self.sounding = False
@@ -97,14 +112,20 @@ def first_standing(start: StreamStart) -> Standing:
 
 
 async def read_standing(
-    logs: Logs, key: StreamKey, sample_bytes: int, *, first: Callable[[], Standing] = Standing
+    logs: Logs,
+    key: StreamKey,
+    sample_bytes: int,
+    *,
+    packet_samples: int = 0,
+    first: Callable[[], Standing] = Standing,
 ) -> Standing:
     """Read where a stream stands; the writer must be settled, so that nobody else writes.
 
     Args:
         logs: Of the bus.
         key: The stream.
-        sample_bytes: Bytes of a sample over all channels.
+        sample_bytes: Bytes of a sample over all channels; 0 where a payload is a packet.
+        packet_samples: Samples of a packet.
         first: Returns where it stood before anybody worked on it.
 
     Raises:
@@ -114,7 +135,8 @@ async def read_standing(
     after = 0
     while True:
         try:
-            return await _read_standing(logs, key, sample_bytes, after, first())
+            sizes = (sample_bytes, packet_samples)
+            return await _read_standing(logs, key, sizes, after, first())
         except ResumeGap as gap:
             # Trimming goes on meanwhile, each time at most to the last mark.
             if gap.missing is None or gap.missing[1] <= after + 1:
@@ -123,7 +145,7 @@ async def read_standing(
 
 
 async def _read_standing(
-    logs: Logs, key: StreamKey, sample_bytes: int, after: int, standing: Standing
+    logs: Logs, key: StreamKey, sizes: tuple[int, int], after: int, standing: Standing
 ) -> Standing:
     """Read all entries above `after`, the last that is known to be trimmed."""
     lacking = after > 0
@@ -132,7 +154,7 @@ async def _read_standing(
         for entry in entries:
             for item in entry.items:
                 lacking = lacking and not isinstance(item, Committed)
-                standing.note(item, sample_bytes)
+                standing.note(item, *sizes)
         if not entries and lacking:
             raise ResumeGap(f"the down log of {key.stream_id!r} is trimmed beyond its last mark")
         if not entries:

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from legato.telemetry.logs import logger
 from legato.worker.config import EngineSpec, WorkerConfig
-from legato.worker.frames import Load
+from legato.worker.loading import load_of
 from legato.worker.template_host import (
     MESSAGE_BYTES,
     Born,
@@ -192,10 +192,7 @@ class Template:
                     stdin=asyncio.subprocess.DEVNULL,
                     start_new_session=True,
                 )
-            spec = self._spec
-            self.send(
-                Load(spec.kind, spec.name, spec.target, list(sys.path), dict(spec.options or {}))
-            )
+            self.send(load_of(self._spec))
             loop.add_reader(ours.fileno(), self._read)
             async with asyncio.timeout(self._config.load_timeout):
                 answer = await self._answer

@@ -24,7 +24,7 @@ import msgspec
 from legato.engines.onnx import without_telemetry
 from legato.worker.board import Board
 from legato.worker.frames import Load
-from legato.worker.host import EngineHost, die_with, give_back
+from legato.worker.host import EngineHost, die_with, give_back, log_as
 from legato.worker.loading import make_engine
 from legato.worker.service import Engine
 
@@ -109,6 +109,7 @@ class TemplateHost:
         order = decode_order(self._control.recv(MESSAGE_BYTES))
         if not isinstance(order, Load):
             return
+        log_as(order)
         engine = self._load(order)
         if engine is None:
             return

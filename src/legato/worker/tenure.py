@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from typing import Protocol
 
 from legato.engines.base import EngineInfo
@@ -27,6 +28,9 @@ class Host(Protocol):
 
     def open(self, request: Request) -> EngineCall:
         """Begin a call; the caller has seen that a slot is free."""
+
+    def keep_prompts(self, digests: Collection[str]) -> None:
+        """Forget the recordings of all voices but some."""
 
     async def lost(self) -> str:
         """Wait until it is gone; return the cause in a word."""

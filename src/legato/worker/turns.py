@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from enum import IntEnum
-from types import MappingProxyType
+from dataclasses import dataclass, replace
 from typing import Final
 
-NEAR: Final = 2.0
-"""Seconds of audio that a listener has left, below which the next must be made now."""
+from legato.flow.urgency import NEVER, Rank, lifted, standing
+from legato.speech import RecognitionRequest, SynthesisRequest
 
-PATIENCE: Final = 5.0
-"""Seconds of waiting that lift a call by one rank, so that none waits for ever."""
+Request = SynthesisRequest | RecognitionRequest
 
-NEVER: Final = float("-inf")
-
-
-class Rank(IntEnum):
-    """Which calls come before which."""
-
-    DUE = 0
-    """Of a stream under way whose client would soon have nothing."""
-    FIRST = 1
-    """The first of a new stream: somebody waits for an answer."""
-    AHEAD = 2
-    """Of a stream that has said more than has been listened to, or that hands out all at once."""
+NEW: Final = 0.3
+"""Seconds that a listener can wait who hears nothing yet: one who would fall silent sooner comes
+first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,24 +49,28 @@ class Waiting:
     caller: Caller
 
 
-_RANKS: Final = MappingProxyType(
-    {
-        # under way, covered
-        (True, False): Rank.DUE,
-        (False, False): Rank.FIRST,
-        (False, True): Rank.FIRST,
-        (True, True): Rank.AHEAD,
-    }
-)
-
-
 def rank(waiting: Waiting, now: float) -> Rank:
     """Return how pressing a call is at `now`."""
     caller = waiting.caller
-    covered = caller.covered_until >= now + NEAR
-    base = Rank.AHEAD if caller.patient else _RANKS[caller.under_way, covered]
-    lifts = int((now - waiting.since) / PATIENCE)
-    return Rank(max(Rank.DUE, base - lifts))
+    base = standing(under_way=caller.under_way, covered_until=caller.covered_until, now=now)
+    if base is Rank.AHEAD and not caller.patient:
+        return base  # it does not wait in vain: once its listener has little left it is due
+    return lifted(Rank.AHEAD if caller.patient else base, waited=now - waiting.since)
+
+
+def timed(request: Request, caller: Caller, now: float) -> Request:
+    """Return a request that says how long its listener can wait.
+
+    Args:
+        request: Any; of a recognition nothing is said.
+        caller: For whom it is made.
+        now: Monotonic seconds.
+    """
+    if not isinstance(request, SynthesisRequest):
+        return request
+    if caller.patient:
+        return replace(request, spare=math.inf)
+    return replace(request, spare=max(caller.covered_until - now, 0.0 if caller.under_way else NEW))
 
 
 def first(calls: Iterable[Waiting], served: Mapping[str, int], now: float) -> Waiting:

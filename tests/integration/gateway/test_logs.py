@@ -64,7 +64,10 @@ async def do_all_that_may_be_logged(url: str) -> str:
         await peer.entry("text", text=WORDS)
         await peer.entry("stream_end")
         await peer.hear("stream_end")
-        await peer.start("recognize", stream=2, hotwords=[WORDS], engine="tone")
+        fields = {"stream_id": "words", "stream": 5, "task": "recognize", "engine": "tone"}
+        await peer.say("stream_start", **fields, hotwords=[WORDS])
+        assert WORDS not in str(await peer.error("unsupported_option"))
+        await peer.start("recognize", stream=2, engine="tone")
         await peer.send(PCM, stream=2, seq=0)
         await peer.entry("stream_end", stream=2)
         await peer.hear("stream_end")

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import legato
 from legato.cli.commands import application
 from legato.cli.exits import Exit
-from legato.cli.voices import rows
+from legato.cli.voices import aliases, rows
 from legato.client.catalog import Engine
 from legato.speech import Voice
 
@@ -50,7 +50,7 @@ def test_the_version_is_told() -> None:
         (("voices", "--ca-file", "missing.pem", "--url", "wss://[::1]:1"), "bad_usage", Exit.USAGE),
         (("voices", "--ca-file", "missing.pem"), "bad_usage", Exit.USAGE),
         (("voices", "--url", "foo"), "bad_usage", Exit.USAGE),
-        (("say", "a", "-o", "x.mp3"), "bad_usage", Exit.USAGE),
+        (("say", "a", "-o", "x.aac"), "bad_usage", Exit.USAGE),
     ],
 )
 def test_a_failure_is_one_sentence(
@@ -113,6 +113,15 @@ def test_an_engine_has_a_line_for_each_voice() -> None:
     gone = Engine(kind="synthesize", name="g", state="unavailable", reason="pip [g]", voices=voices)
     assert rows(gone) == [("-", "g", "synthesize", "any", "unavailable", "pip [g]")]
     assert rows(heard) == [("-", "r", "recognize", "any", "unavailable", "pip install it")]
+
+
+def test_a_voice_is_listed_with_the_names_it_answers_to() -> None:
+    voices = [{"name": "heart", "aliases": ["alloy", "nova"]}, {"name": "other"}]
+    engine = Engine(kind="synthesize", name="hibari", facts={"voices": voices})
+
+    assert aliases([engine, Engine(kind="recognize", name="moonshine")]) == [
+        ("heart (hibari)", "alloy nova")
+    ]
 
 
 def test_the_page_names_every_command_and_option() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from legato.audio import AudioChunk, AudioFormat
-from legato.cli.output import WavOutput, WriterThread
+from legato.cli.output import FileOutput, WriterThread
 from legato.cli.pipes import CannotWrite
 from tests.unit.client.fakes import first
 
@@ -17,7 +17,7 @@ CHUNK = AudioChunk(b"\1\0" * 160, FORMAT)
 
 async def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "x.wav"
-    async with WavOutput(str(path), FORMAT) as output:
+    async with FileOutput(str(path), FORMAT) as output:
         await output.write(CHUNK)
         assert not path.exists()
 
@@ -26,7 +26,7 @@ async def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
 
 
 async def test_a_block_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    output = WavOutput(str(tmp_path / "x.wav"), FORMAT)
+    output = FileOutput(str(tmp_path / "x.wav"), FORMAT)
     await output.__aenter__()
     await output.write(CHUNK)
 
@@ -42,7 +42,7 @@ async def test_a_place_that_cannot_be_written_is_named(
     tmp_path: Path, name: str, cause: str
 ) -> None:
     with pytest.raises(CannotWrite, match=cause) as caught:
-        await WavOutput(str(tmp_path / name), FORMAT).__aenter__()
+        await FileOutput(str(tmp_path / name), FORMAT).__aenter__()
 
     assert str(tmp_path) in caught.value.message
 

@@ -6,8 +6,10 @@ import random
 from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
+from websockets.protocol import State
 
 from legato.client.config import ClientConfig
+from legato.client.race import MOST
 from legato.client.recovery import GRACE, QUICKEST, Recovery, is_passing
 from legato.errors import (
     ConnectionLost,
@@ -24,6 +26,8 @@ from tests.unit.client.network import FakeServer, FakeSocket
 from tests.unit.gateway.virtual import VirtualLoop
 
 LOST = ConnectionLost("lost")
+SLOW = Profile(base=8.0, cap=8.0, spread=0.0)
+"""Always eight seconds from one attempt to the next."""
 
 
 @pytest.fixture
@@ -110,6 +114,119 @@ def test_attempts_get_more_time_the_longer_the_trouble_lasts(runner: asyncio.Run
         recovery.begin(LOST, 60.0)
         await recovery.redial()
         assert len(dial.began) > 3
+
+    runner.run(main())
+
+
+class LateServer:
+    """Answers one attempt after the other, in the order in which they came, given up or not.
+
+    Args:
+        takes: Seconds for each.
+    """
+
+    def __init__(self, takes: float) -> None:
+        self._takes = takes
+        self._free_at = 0.0
+
+    async def dial(self) -> FakeSocket:
+        loop = asyncio.get_running_loop()
+        self._free_at = max(self._free_at, loop.time()) + self._takes
+        await asyncio.sleep(self._free_at - loop.time())
+        return await FakeServer().dial(ClientConfig())
+
+
+def test_a_crowd_comes_back_to_a_server_that_is_late(runner: asyncio.Runner) -> None:
+    async def main() -> None:
+        server = LateServer(takes=0.02)
+        crowd = [recovery_of(server.dial) for _ in range(200)]
+        for one in crowd:
+            one.begin(LOST, 30.0)
+        began = asyncio.get_running_loop().time()
+        await asyncio.gather(*(one.redial() for one in crowd))
+        took = asyncio.get_running_loop().time() - began
+        assert took <= 200 * 0.02 + 1.0, "the first attempt of each is answered in its turn"
+
+    runner.run(main())
+
+
+def test_no_more_than_three_attempts_are_under_way_and_the_first_is_kept(
+    runner: asyncio.Runner,
+) -> None:
+    async def main() -> None:
+        began: list[float] = []
+        given_up: list[float] = []
+        under_way: set[float] = set()
+        most = 0
+
+        async def dial() -> FakeSocket:
+            nonlocal most
+            now = asyncio.get_running_loop().time()
+            began.append(now)
+            under_way.add(now)
+            most = max(most, len(under_way))
+            try:
+                await asyncio.sleep(6.0 if len(began) == 1 else 3600.0)
+            except asyncio.CancelledError:
+                given_up.append(now)
+                raise
+            finally:
+                under_way.discard(now)
+            return await FakeServer().dial(ClientConfig())
+
+        recovery = recovery_of(dial)
+        recovery.begin(LOST, 30.0)
+        await recovery.redial()
+        await asyncio.sleep(0.0)
+        assert asyncio.get_running_loop().time() == pytest.approx(began[0] + 6.0)
+        assert len(began) > MOST == most
+        assert set(given_up) == set(began[1:])
+        assert not under_way
+
+    runner.run(main())
+
+
+def test_the_socket_of_an_attempt_that_is_not_wanted_any_more_is_closed(
+    runner: asyncio.Runner,
+) -> None:
+    async def main() -> None:
+        server = FakeServer()
+
+        async def stubborn() -> FakeSocket:
+            try:
+                await asyncio.sleep(1.0 if not server.sockets else 0.5)
+            except asyncio.CancelledError:
+                await asyncio.sleep(0.1)  # too late: it is open already
+            return await server.dial(ClientConfig())
+
+        recovery = recovery_of(stubborn)
+        recovery.begin(LOST, 30.0)
+        socket = await recovery.redial()
+        await asyncio.sleep(1.0)
+        others = [one for one in server.sockets if one is not socket]
+        assert others
+        assert socket.state is State.OPEN
+        assert all(one.state is State.CLOSED for one in others)
+
+    runner.run(main())
+
+
+def test_an_attempt_that_is_answered_late_may_say_how_long_to_wait(runner: asyncio.Runner) -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        began: list[float] = []
+
+        async def dial() -> FakeSocket:
+            began.append(loop.time())
+            if len(began) == 1:
+                await asyncio.sleep(0.501)
+                raise Overloaded(retry_after=4.0)
+            return await FakeServer().dial(ClientConfig())
+
+        recovery = Recovery(dial, rng=random.Random(3), profile=SLOW, now=loop.time)
+        recovery.begin(LOST, 60.0)
+        await recovery.redial()
+        assert began[1] - began[0] >= 0.501 + 4.0
 
     runner.run(main())
 

@@ -1,4 +1,4 @@
-from legato.engines.agreement import LocalAgreement, agreed_words, spoken_form
+from legato.engines.agreement import LocalAgreement, agreed_words, spoken_form, words_of
 
 
 def shown(*guesses: str) -> list[str]:
@@ -65,3 +65,19 @@ def test_the_spoken_form_is_letters_and_digits_in_lower_case() -> None:
     assert spoken_form("“Straße,") == "strasse"
     assert spoken_form("Ｈｉ!") == "hi"
     assert spoken_form("—") == ""
+
+
+def test_scripts_without_spaces_are_shown_character_by_character() -> None:
+    assert shown(
+        "今天天气", "今天天气很", "今天，天气很好 and warm", "今天，天气很好 and warm it"
+    ) == [
+        "",
+        "今天天气",
+        "今天，天气很",
+        "今天，天气很好 and warm",
+    ]
+
+
+def test_words_keep_the_space_before_them() -> None:
+    assert words_of("  a  b，中文。ok ") == ["a", " b，", "中", "文。", "ok"]
+    assert words_of("") == []

@@ -143,3 +143,23 @@ def test_a_lower_threshold_hears_quieter_speech() -> None:
 
 def test_silence_is_told_at_the_lowest_threshold_as_well() -> None:
     assert hear(Endpointer(replace(RULES, threshold=0.1)), "111" + "0" * 5) is not None
+
+
+def test_a_segment_may_be_cut_sooner_than_the_rules_say_but_not_later() -> None:
+    def windows_until_cut(longest: int | None) -> int:
+        endpointer = Endpointer(RULES)
+        while endpointer.accept(0.9, 1.0, longest=longest) is None:
+            pass
+        return endpointer.windows
+
+    assert windows_until_cut(None) == RULES.longest
+    assert windows_until_cut(20) == 20
+    assert windows_until_cut(RULES.longest + 10) == RULES.longest
+
+
+def test_a_segment_that_is_too_long_by_now_is_cut_at_once() -> None:
+    endpointer = Endpointer(RULES)
+    hear(endpointer, "9" * 30)
+    cut = endpointer.accept(0.9, 1.0, longest=20)
+    assert cut is not None
+    assert endpointer.windows - RULES.lookback <= cut.end <= endpointer.windows

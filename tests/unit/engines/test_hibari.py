@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from legato.audio import AudioFormat
-from legato.engines.hibari import FORMAT, Hibari, Turns, bounded, pause_after, trimmed
+from legato.engines.hibari import FORMAT, Hibari, bounded, pause_after, trimmed
 from legato.errors import EngineUnavailable, UnknownVoice, UnsupportedText
 from legato.speech import SynthesisRequest
 
@@ -198,31 +198,3 @@ def test_silence_around_a_piece_is_cut_short() -> None:
 def test_a_piece_of_silence_alone_is_a_pause() -> None:
     assert len(trimmed(np.zeros(24_000, np.float32), 10)) == 14 * FORMAT.samples(0.01)
     assert len(trimmed(np.zeros(0, np.float32), 10)) == 0
-
-
-def test_who_comes_back_at_once_does_not_overtake_those_that_wait() -> None:
-    turns, order = Turns(1), list[str]()
-    waits = threading.Event()
-
-    def wait() -> None:
-        waits.set()
-        with turns:
-            order.append("waited")
-
-    thread = threading.Thread(target=wait)
-    with turns:
-        thread.start()
-        waits.wait(5)
-        while not turns._waiting:  # noqa: SLF001  (it stands in line a moment later)
-            pass
-    with turns:
-        order.append("came back")
-    thread.join(5)
-    assert order == ["waited", "came back"]
-
-
-def test_as_many_go_on_at_once_as_may() -> None:
-    turns = Turns(2)
-    with turns, turns:
-        assert turns._free == 0  # noqa: SLF001  (there is no other sign)
-    assert turns._free == 2  # noqa: SLF001  (there is no other sign)

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from legato.audio import AudioChunk
 from legato.engines.base import Checkpoint
+from legato.engines.live_load import Crowd
 from legato.engines.moonshine import Moonshine, Recognition, rules
 from legato.engines.moonshine_model import Hypothesis
-from legato.errors import EngineUnavailable
+from legato.engines.silero import WINDOW
+from legato.errors import EngineUnavailable, UnsupportedOption
 from legato.speech import Endpointing, RecognitionRequest, Transcript
 from tests.unit.engines.recordings import FORMAT, beckett_pcm, chunks, librivox
 
@@ -232,3 +234,116 @@ def test_a_chunk_need_not_hold_whole_windows() -> None:
         results.extend(stream.advance())
     results.extend(stream.finish())
     assert [final.end for final in finals(results)] == [SECOND]
+
+
+def crowded(
+    model: FakeModel, pcm: bytes, crowd: Crowd, *, waited: float = 0.1, tick: float = 0.1
+) -> list[Result]:
+    """Recognize chunks of 100 ms in a crowd, while the clock goes on."""
+    stream = Recognition(
+        model, FakeDetector(), rules(Endpointing(silence=0.5)), model.clock, crowd=crowd
+    )
+    results: list[Result] = []
+    for chunk in chunks(pcm):
+        model.now += tick
+        stream.accept(chunk.pcm, waited)
+        results.extend(stream.advance())
+    return [*results, *stream.finish()]
+
+
+def others(count: int, cost: float = 0.1) -> Crowd:
+    """A crowd in which others speak."""
+    crowd = Crowd(2)
+    for number in range(count):
+        crowd.load.open(number)
+    crowd.load.note(cost)
+    return crowd
+
+
+def test_the_more_speak_the_fewer_partials_each_gets() -> None:
+    counts = []
+    for count in (0, 8, 20):
+        model = FakeModel(cost=0.1)
+        counts.append(len(partials(crowded(model, SPEECH * 10 + SILENCE, others(count)))))
+    assert counts[0] > counts[1] > counts[2] > 0
+
+
+def test_where_too_many_speak_long_segments_are_cut_sooner_and_nothing_is_lost() -> None:
+    alone = finals(crowded(FakeModel(cost=0.1), SPEECH * 11 + SILENCE, others(0)))
+    many = finals(crowded(FakeModel(cost=0.1), SPEECH * 11 + SILENCE, others(30)))
+    assert len(alone) == 1
+    assert max(final.end - final.start for final in many) <= 8 * SECOND
+    assert many[0].start == alone[0].start
+    assert many[-1].end == alone[-1].end
+    assert all(later.start <= before.end for before, later in pairwise(many))
+
+
+def test_no_partial_is_made_while_all_processors_are_at_finals() -> None:
+    crowd = Crowd(1)
+    assert crowd.turns.try_turn()
+    model = FakeModel()
+    stream = Recognition(
+        model, FakeDetector(), rules(Endpointing(silence=None)), model.clock, crowd=crowd
+    )
+    for chunk in chunks(SPEECH * 3):
+        stream.accept(chunk.pcm, 0.1)
+        assert list(stream.advance()) == []
+    assert model.lengths == []
+    crowd.turns.give_back()
+    stream.accept(SPEECH[:3_200], 0.1)
+    list(stream.advance())
+    assert len(model.lengths) == 1
+    assert crowd.turns.try_turn()
+
+
+def test_a_live_stream_that_falls_behind_is_a_strain_and_a_file_is_none() -> None:
+    for lived, tick, strained in ((0.1, 0.1, True), (0.0, 0.1, False), (0.1, 0.001, False)):
+        crowd = Crowd(2)
+        model = FakeModel()
+        stream = Recognition(
+            model, FakeDetector(), rules(Endpointing(silence=None)), model.clock, crowd=crowd
+        )
+        for number, chunk in enumerate(chunks(SPEECH * 6)):
+            model.now += tick
+            stream.accept(chunk.pcm, lived if number < 10 else 0.0)
+            list(stream.advance())
+        assert crowd.load.strained(model.now) is strained
+
+
+def test_a_model_that_fails_gives_its_turn_back() -> None:
+    class Broken(FakeModel):
+        def transcribe(self, audio: NDArray[np.float32], draft: Sequence[int] = ()) -> Hypothesis:
+            raise MemoryError
+
+    crowd = Crowd(1)
+    with pytest.raises(MemoryError):
+        crowded(Broken(), SPEECH * 2, crowd)
+    assert crowd.turns.try_turn()
+
+
+@pytest.mark.slow
+def test_a_stream_that_is_closed_counts_no_more(engine: Moonshine) -> None:
+    assert not engine.degraded
+    request = RecognitionRequest(format=FORMAT)
+    results = engine.recognize(request, chunks(beckett_pcm()))
+    next(results)
+    results.close()  # type: ignore[attr-defined]  # a generator
+    assert engine.crowd.load.interval() == 0.0
+
+
+def test_audio_that_ends_with_a_window_is_written_down_too(engine: Moonshine) -> None:
+    """No half window is left then that would have it finished."""
+    pcm = beckett_pcm()[: 40 * WINDOW * FORMAT.sample_bytes]
+    assert [text.text for text in finals(hear(engine, pcm))] == ["Ever tried,"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [({"inverse_normalization": False}, "figures"), ({"options": {"beams": 1}}, "'beams'")],
+)
+def test_what_it_does_not_do_is_refused(
+    engine: Moonshine, asked: dict[str, object], named: str
+) -> None:
+    request = RecognitionRequest(format=FORMAT, **asked)  # type: ignore[arg-type]  # by name
+    with pytest.raises(UnsupportedOption, match=named):
+        next(engine.recognize(request, chunks(SPEECH)))

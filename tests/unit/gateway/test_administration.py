@@ -10,7 +10,8 @@ from starlette.types import Message
 from legato.bus.base import Job, StreamKey
 from legato.bus.memory import MemoryBus
 from legato.errors import LegatoError, Unauthenticated
-from legato.gateway.administration import Administration, bearer, failed
+from legato.gateway.access import Access
+from legato.gateway.administration import Administration, failed
 from legato.gateway.config import GatewayConfig
 from legato.gateway.identity import DEFAULT_TENANT, Identify, Identity, anyone
 from legato.protocol.messages import StreamStart
@@ -28,7 +29,8 @@ def keyed(headers: Mapping[str, str], auth: str | None) -> Identity:
 
 def application(bus: MemoryBus, identify: Identify = anyone, **settings: Any) -> Starlette:
     clock = asyncio.get_running_loop().time
-    made = Administration(bus, GatewayConfig(**settings), identify=identify, clock=clock)
+    access = Access(GatewayConfig(**settings), identify)
+    made = Administration(bus, access=access, clock=clock)
     return Starlette(routes=list(made.routes()), exception_handlers={LegatoError: failed})
 
 
@@ -165,11 +167,3 @@ async def test_a_bus_that_is_away_is_told() -> None:
 async def test_a_stream_is_not_read_at_its_address() -> None:
     status, _ = await ask(application(MemoryBus()), "/v1/streams/s1")
     assert status == 405
-
-
-@pytest.mark.parametrize(
-    ("header", "key"),
-    [("Bearer a b", "a b"), ("bearer  x ", "x"), ("Basic x", None), ("Bearer", None), ("", None)],
-)
-def test_a_key_is_shown_as_a_bearer(header: str, key: str | None) -> None:
-    assert bearer({"authorization": header}) == key

@@ -1,9 +1,11 @@
 import asyncio
+import json
 from typing import Any
 
 import pytest
 from starlette.types import Message
 
+from legato.bus.records import EngineRecord, VoiceRecord
 from legato.gateway.app import Gateway as App
 from legato.gateway.catalog import Catalog
 from legato.gateway.config import GatewayConfig
@@ -69,7 +71,6 @@ async def refusal(made: App, path: str = "/v1/stream", **more: Any) -> tuple[int
         ("/healthz", 200),
         ("/readyz", 200),
         ("/metrics", 200),
-        ("/v1/voices", 200),
         ("/v1/engines", 200),
         ("/v1/stream", 426),
         ("/v1/stream/", 404),
@@ -132,3 +133,21 @@ async def test_a_server_that_goes_away_or_is_full_refuses() -> None:
     made.draining = True
     status, sentence = await refusal(made)
     assert (status, "going away" in sentence) == (503, True)
+
+
+async def test_engines_are_described_with_the_aliases_of_their_voices() -> None:
+    made, gateway = await app(stocked=False)
+    voice = VoiceRecord(name="heart", engine="hibari", languages=("en-US",))
+    hibari = EngineRecord(
+        kind="synthesize",
+        name="hibari",
+        languages=("en-US",),
+        voices=(voice,),
+        state="ready",
+        default=True,
+    )
+    await offer(gateway.bus, hibari, EAR)
+    _, body = await get(made, "/v1/engines")
+    described = {engine["name"]: engine for engine in json.loads(body)["engines"]}
+    assert "alloy" in described["hibari"]["voices"][0]["aliases"]
+    assert "voices" not in described["ear"]

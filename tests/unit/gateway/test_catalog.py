@@ -58,10 +58,10 @@ def speak(**more: object) -> StreamStart:
 
 
 class Scene:
-    def __init__(self) -> None:
+    def __init__(self, aliases: dict[str, str] | None = None) -> None:
         clock = asyncio.get_running_loop().time
         self.bus = MemoryBus(clock=clock)
-        self.catalog = Catalog(self.bus.registry, clock)
+        self.catalog = Catalog(self.bus.registry, clock, aliases)
 
 
 async def chosen(start: StreamStart, *records: EngineRecord) -> Choice:
@@ -98,6 +98,12 @@ async def test_a_language_that_nobody_has_is_refused_and_those_at_hand_are_named
         await chosen(speak(language="tlh"), HIBARI, TONE)
     with pytest.raises(UnknownVoice, match="'fr'"):
         await chosen(speak(engine="hibari", language="fr"), HIBARI)
+
+
+async def test_a_language_that_another_engine_has_is_refused_with_its_name() -> None:
+    for start in (speak(engine="hibari", language="zh"), speak(voice="heart", language="zh")):
+        with pytest.raises(UnknownVoice, match=r"hibari does not know .* 'zh', but espeak does"):
+            await chosen(start, HIBARI, ESPEAK)
 
 
 async def test_who_could_speak_a_language_is_named_with_the_way_to_add_it() -> None:
@@ -144,6 +150,39 @@ async def test_a_voice_of_another_engine_is_unknown() -> None:
     error = await refusal(speak(engine="tone", voice="heart"), HIBARI, TONE)
     assert isinstance(error, UnknownVoice)
     assert "'tone'" in error.message
+
+
+async def test_engines_are_preferred_in_the_order_of_their_worker() -> None:
+    first = msgspec.structs.replace(ESPEAK, name="zither", order=1)
+    later = msgspec.structs.replace(ESPEAK, name="aeolian", order=2)
+    chinese = speak(language="zh")
+    assert (await chosen(chinese, HIBARI, later, first)).engine == "zither"
+
+
+async def test_a_name_from_elsewhere_is_spoken_by_a_voice_at_hand() -> None:
+    assert await chosen(speak(voice="alloy"), TONE, ESPEAK, HIBARI) == Choice("hibari", "heart")
+    chinese = speak(voice="longxiaochun_v2")
+    assert await chosen(chinese, HIBARI, ESPEAK) == Choice("espeak", "mandarin")
+
+
+async def test_a_name_of_an_operator_is_spoken_by_the_voice_it_stands_for() -> None:
+    scene = Scene({"narrator": "mandarin"})
+    await offer(scene.bus, HIBARI, ESPEAK)
+    assert await scene.catalog.choose(speak(voice="narrator")) == Choice("espeak", "mandarin")
+    assert (await scene.catalog.aliases())["espeak", "mandarin"][0] == "narrator"
+
+
+async def test_a_language_that_no_voice_speaks_is_refused_under_an_alias_too() -> None:
+    error = await refusal(speak(voice="alloy", language="tlh"), HIBARI, TONE)
+    assert isinstance(error, UnknownVoice)
+    assert "'tlh'" in error.message
+
+
+@pytest.mark.parametrize("records", [(loading(HIBARI), TONE), (missing(HIBARI), TONE), ()])
+async def test_an_alias_waits_for_an_engine_as_no_name_at_all(
+    records: tuple[EngineRecord, ...],
+) -> None:
+    assert isinstance(await refusal(speak(voice="alloy"), *records), EngineUnavailable)
 
 
 @pytest.mark.parametrize("start", [speak(), speak(engine="hibari"), speak(language="en")])

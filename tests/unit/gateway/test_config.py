@@ -1,3 +1,5 @@
+import pytest
+
 from legato.gateway.config import GatewayConfig
 
 
@@ -14,3 +16,9 @@ def test_what_is_announced_is_what_is_set() -> None:
     assert (limits.resume_window, limits.max_message_bytes) == (5.0, 1000)
     assert (limits.max_streams, limits.max_text_chars) == (2, 50)
     assert (heartbeat.idle, heartbeat.active) == (7.0, 1.0)
+
+
+@pytest.mark.parametrize("aliases", [{"a": ""}, {"": "heart"}, {"heart": "heart"}])
+def test_an_alias_names_a_voice(aliases: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="voice_aliases"):
+        GatewayConfig(voice_aliases=aliases)

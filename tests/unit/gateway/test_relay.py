@@ -310,3 +310,26 @@ async def test_more_cancels_than_a_note_holds_wait_for_their_ends() -> None:
     scene.acknowledge(count - 1)
     assert scene.trims() == {Direction.DOWN: count}
     assert scene.trims() == {Direction.UP: count}
+
+
+async def test_an_utterance_of_packets_may_end_within_its_last_one() -> None:
+    scene = await Scene().open()
+    stream = ServerStream(echo(codec="opus"), FORMAT)
+    relay = Relay(
+        scene.bus, KEY, stream, moved=lambda _: None, owing=lambda _: None, taken=lambda _: None
+    )
+    scene.relay.close()
+    relay.listener = scene.listener
+    relay.follow()
+    job = scene.bus.logs.writer(KEY, Direction.DOWN, fence=1)
+    job.append(
+        [
+            AudioFrame(b"packet", 0),
+            AudioFrame(b"packet", 1, True, sample=320),
+            UtteranceEnd(seq=2, utterance=0, reason="done", sample=400),
+        ]
+    )
+    job.append([AudioFrame(b"packet", 3, sample=400, utterance=1)])
+    await asyncio.sleep(0)
+    assert scene.listener.errors == []
+    assert stream.out.queued == 4

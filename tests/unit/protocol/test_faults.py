@@ -12,7 +12,7 @@ from legato.errors import (
     SequenceGap,
     UnsupportedText,
 )
-from legato.protocol.faults import error_from, error_message
+from legato.protocol.faults import error_from, error_message, from_wire
 from legato.protocol.messages import Error
 
 
@@ -82,3 +82,36 @@ def test_the_peer_decides_whether_a_retry_may_help() -> None:
 
     assert EngineFailed().retryable
     assert not error_from(error_message(poison)).retryable
+
+
+def test_the_missing_range_is_a_pair_of_numbers_again() -> None:
+    error = from_wire("resume_gap", "gone", facts={"missing": [320, 640]})
+    assert isinstance(error, ResumeGap)
+    assert error.missing == (320, 640)
+
+
+def test_facts_that_a_class_does_not_know_are_dropped() -> None:
+    error = from_wire("bad_audio", "no", facts={"expected": 3, "missing": None})
+    assert type(error) is BadAudio
+    assert error.facts() == {}
+
+
+def test_facts_that_are_null_count_as_absent() -> None:
+    assert from_wire("sequence_gap", "no", facts={"expected": None}).facts() == {"expected": 0}
+
+
+def test_a_known_code_brings_its_own_judgement_of_a_retry() -> None:
+    error = from_wire("rate_limited", "no", retry_after=2.0, retryable=False)
+    assert (error.retryable, error.retry_after, error.remote) == (True, 2.0, True)
+
+
+def test_a_code_from_the_future_arrives_as_a_plain_error() -> None:
+    error = from_wire("too_quiet", "speak up", retryable=True, retry_after=1.0)
+    assert type(error) is LegatoError
+    assert (error.code, error.message, error.retryable) == ("too_quiet", "speak up", True)
+    assert (error.retry_after, error.remote) == (1.0, True)
+    assert LegatoError.code == "internal"
+
+
+def test_what_only_a_client_sees_never_comes_over_the_wire() -> None:
+    assert type(from_wire(ConnectionLost.code, "lost")) is LegatoError

@@ -559,3 +559,50 @@ def test_marks_leave_with_the_number_of_the_stream() -> None:
     stream.flush()
     stream.finalize()
     assert sent(stream)[1:] == [Flush(stream=1, seq=1), Finalize(stream=1, seq=2)]
+
+
+# codecs
+
+PACKET = bytes([9 << 3]) + b"20 ms"
+
+
+def coded(codec: str, task: str = "echo") -> ClientStream:
+    return ClientStream(start_of(task=task, codec=codec), AudioFormat(16_000))
+
+
+def test_packets_must_be_of_the_declared_length() -> None:
+    stream = coded("opus")
+    stream.send_audio(PACKET)
+    with pytest.raises(BadAudio, match="holds 10 ms"):
+        stream.send_audio(bytes([8 << 3]))
+    assert len(sent(stream)) == 1
+
+
+def test_telephony_has_one_byte_a_sample() -> None:
+    stream = coded("mulaw")
+    stream.send_audio(bytes(3))
+    stream.send_audio(bytes(5))
+    first, second = sent(stream)
+    assert isinstance(first, AudioFrame)
+    assert isinstance(second, AudioFrame)
+    assert (first.sample, second.sample) == (0, 3)
+
+
+def test_what_was_received_ends_where_the_utterance_says() -> None:
+    stream = coded("opus", "synthesize")
+    hear(stream, AudioFrame(PACKET, 0), AudioFrame(PACKET, 1, True, sample=320))
+    assert stream.received_upto == 320  # all of it could yet be lost with the server
+    hear(stream, UtteranceEnd(seq=2, utterance=0, reason="done", sample=321))
+    assert stream.received_upto == 321
+
+
+def test_the_end_of_what_is_heard_tells_nothing_of_what_comes_down() -> None:
+    stream = coded("opus", "recognize")
+    hear(stream, UtteranceEnd(seq=0, utterance=0, reason="done", sample=99))
+    assert stream.received_upto == 0
+
+
+def test_half_a_sample_is_seen_and_a_packet_is_not_looked_into() -> None:
+    assert not coded("pcm_s16le").is_whole(bytes(3))
+    assert coded("mulaw").is_whole(bytes(3))
+    assert coded("opus").is_whole(bytes(3))

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from legato.audio import AudioFormat
+from legato.audio import AudioFormat, Codec, PayloadFormat
 from legato.errors import ResumeGap
 from legato.flow.digest import BATCH, Chain
 from legato.flow.places import DownPlace, Struck
@@ -338,3 +338,49 @@ def test_a_restored_lane_is_paced_again_and_cancels_on() -> None:
     (ended,) = take_all(down)
     assert isinstance(ended, UtteranceEnd)
     assert ended.sent_seq == 6
+
+
+# packets
+
+PACKET = b"packet"
+PACKET_SAMPLES = 320
+
+
+def packets() -> DownLane:
+    return DownLane(PayloadFormat(16_000, 1, Codec.OPUS, 20), reliable=True)
+
+
+def packet(seq: int, sample: int, *, utterance: int = 0, last: bool = False) -> AudioFrame:
+    return AudioFrame(PACKET, seq, last, sample=sample, utterance=utterance)
+
+
+def test_a_packet_stands_for_its_samples_however_many_bytes_it_has() -> None:
+    down = packets()
+    down.relay([packet(0, 0), packet(1, PACKET_SAMPLES), AudioFrame(b"", 2, sample=640)])
+    take_all(down)
+    assert down.samples.spent == 2 * PACKET_SAMPLES
+
+
+def test_credit_and_pace_count_the_samples_of_packets() -> None:
+    down = packets()
+    down.samples.grant(PACKET_SAMPLES)
+    down.relay([packet(0, 0), packet(1, PACKET_SAMPLES)])
+    assert len(take_all(down)) == 1
+    down.samples.grant(2 * PACKET_SAMPLES)
+    assert len(take_all(down)) == 1
+
+
+def test_an_utterance_ends_within_its_last_packet() -> None:
+    down = packets()
+    down.relay([packet(0, 0), packet(1, PACKET_SAMPLES, last=True)])
+    take_all(down)
+    spent = [down.samples.spent]
+    ended = UtteranceEnd(seq=2, utterance=0, reason="done", sample=PACKET_SAMPLES + 7)
+    down.relay([ended, packet(3, PACKET_SAMPLES + 7, utterance=1)])
+    take_all(down)
+    spent.append(down.samples.spent)
+    assert spent == [PACKET_SAMPLES, 2 * PACKET_SAMPLES + 7]
+    down.relay([StreamEnd(seq=4)])
+    take_all(down)
+    assert down.end is not None
+    assert (down.end.samples, down.end.frames) == (2 * PACKET_SAMPLES + 7, 3)

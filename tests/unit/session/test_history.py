@@ -1,4 +1,4 @@
-from legato.audio import AudioFormat
+from legato.audio import AudioFormat, Codec, PayloadFormat
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import Finalize, Flush, StreamEnd, Text
 from legato.session.history import History
@@ -90,3 +90,16 @@ def test_what_was_not_sent_is_whole() -> None:
 
 def test_where_there_is_nothing_the_next_sample_is_the_first() -> None:
     assert History(AUDIO).again(123) == (123, [])
+
+
+def test_a_packet_that_is_half_done_with_is_said_again_whole() -> None:
+    kept = History(PayloadFormat(16_000, 1, Codec.OPUS, 20))
+    for seq in range(3):
+        kept.keep(0, AudioFrame(b"packet", seq, sample=320 * seq))
+    kept.done(400)
+    sample, said = kept.again(9_999)
+    assert sample == 320
+    assert [item for _, item in said] == [
+        AudioFrame(b"packet", UNNUMBERED, sample=320),
+        AudioFrame(b"packet", UNNUMBERED, sample=640),
+    ]

@@ -1,6 +1,6 @@
 import pytest
 
-from legato.audio import AudioFormat
+from legato.audio import AudioFormat, Codec, PayloadFormat
 from legato.errors import BadAudio
 from legato.flow.digest import Chain
 from legato.flow.places import UpPlace
@@ -111,3 +111,11 @@ def test_what_came_to_another_server_is_not_digested_and_still_measured() -> Non
 def test_of_a_stream_of_which_nothing_had_come_all_is_checked() -> None:
     with pytest.raises(BadAudio, match="frames 2"):
         Scene(UpPlace()).intake.take([AudioFrame(PCM), StreamEnd(frames=2)])
+
+
+def test_packets_are_placed_by_their_length() -> None:
+    intake = Intake(PayloadFormat(8_000, 1, Codec.OPUS, 60), lambda _: None)
+    frames = [AudioFrame(b"one"), AudioFrame(b""), AudioFrame(b"two, longer")]
+    intake.take(frames)
+    assert [frame.sample for frame in frames] == [0, 480, 480]
+    assert intake.upto == 960

@@ -62,7 +62,20 @@ def test_what_no_server_could_serve_is_malformed(fields: dict[str, object], reas
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"codec": "opus"}, "codec 'opus' is not served here; use pcm_s16le"),
+        (
+            {"codec": "mp3"},
+            "codec .mp3. is not served here; use one of pcm_s16le, mulaw, alaw, opus",
+        ),
+        ({"codec": "opus", "sample_rate": 22_050}, "22050 Hz; use one of 8000, 12000, 16000"),
+        (
+            {"codec": "opus", "frame_ms": 30},
+            "no packet of 30 ms; frame_ms is one of 10, 20, 40, 60",
+        ),
+        ({"codec": "opus", "channels": 3}, "channels"),
+        ({"codec": "opus", "framing": "raw"}, "raw framing is bare pcm_s16le; for opus"),
+        ({"codec": "alaw", "framing": "raw"}, "raw framing is bare pcm_s16le; for alaw"),
+        ({"codec": "mulaw", "frame_ms": 201}, "frame_ms"),
+        ({"codec": "mulaw", "sample_rate": 7_999}, "sample_rate"),
         ({"frame_ms": 5}, "frame_ms 5 is outside 10 to 200"),
         ({"frame_ms": 201}, "frame_ms"),
         ({"sample_rate": 7_999}, "sample_rate"),
@@ -79,3 +92,32 @@ def test_a_refusal_quotes_little_of_what_it_refuses(field: str) -> None:
     with pytest.raises((MalformedMessage, UnsupportedFormat)) as caught:
         check_start(start(**{field: "x" * 100_000}))
     assert len(caught.value.message) < 300
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"codec": "opus", "sample_rate": rate, "channels": channels, "frame_ms": ms}
+        for rate in (8_000, 12_000, 16_000, 24_000, 48_000)
+        for channels in (1, 2)
+        for ms in (10, 20, 40, 60)
+    ],
+)
+def test_opus_is_served_at_the_rates_that_it_has(fields: dict[str, object]) -> None:
+    assert check_start(start(**fields)).sample_rate == fields["sample_rate"]
+
+
+@pytest.mark.parametrize("codec", ["mulaw", "alaw"])
+@pytest.mark.parametrize("rate", [8_000, 22_050, 48_000])
+def test_telephony_is_served_at_any_rate(codec: str, rate: int) -> None:
+    assert check_start(start(codec=codec, sample_rate=rate)) == AudioFormat(rate)
+
+
+def test_the_bitrate_of_opus_is_a_number_that_it_has() -> None:
+    check_start(start(codec="opus", options={"bitrate": 16_000}))
+    with pytest.raises(MalformedMessage, match="bitrate is bits a second, 6000 to 256000"):
+        check_start(start(codec="opus", options={"bitrate": "high"}))
+
+
+def test_a_bitrate_of_something_else_is_the_engines_business() -> None:
+    check_start(start(options={"bitrate": "high"}))

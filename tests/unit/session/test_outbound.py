@@ -389,3 +389,15 @@ def test_on_a_link_that_reorders_only_what_has_come_has_left() -> None:
     take_all(out)
     out.acknowledge(0, -1, 0.0)
     assert (out.left_seq, out.peer_seq, out.sent_seq) == (0, 0, 1)
+
+
+def test_a_packet_counts_its_samples_and_an_empty_payload_none() -> None:
+    out = Outbound(sample_bytes=0, packet_samples=320, sample_rate=RATE_HZ)
+    for payload in (b"a", b"", b"longer"):
+        out.push(AudioFrame(payload, UNNUMBERED))
+    out.samples.grant(320)
+    first, second = out.take(0.0), out.take(0.0)
+    assert isinstance(first, AudioFrame)
+    assert isinstance(second, AudioFrame)
+    assert (first.sample, second.sample, out.take(0.0)) == (0, 320, None)
+    assert out.ready_at(0.0) == math.inf

@@ -96,7 +96,7 @@ def test_a_start_is_asked_for() -> None:
     ("start", "expected"),
     [
         (start_of(task="sing"), "malformed_message"),
-        (start_of(codec="opus"), "unsupported_format"),
+        (start_of(codec="mp3"), "unsupported_format"),
         (start_of(sample_rate=1), "unsupported_format"),
     ],
 )

@@ -534,3 +534,28 @@ def test_what_the_client_holds_stays_committed() -> None:
     down(stream)
     stream.out.acknowledge(99, 99, 0.0)
     assert [stream.take_ack(0.0).committed_upto for _ in range(2)] == [100, 100]
+
+
+# codecs
+
+
+def coded(codec: str) -> ServerStream:
+    stream = ServerStream(start_of(codec=codec), AudioFormat(16_000))
+    stream.signal(StreamSignal.STARTED)
+    return stream
+
+
+def test_packets_must_be_of_the_declared_length() -> None:
+    stream = coded("opus")
+    first, second = take(stream, AudioFrame(bytes([9 << 3])), AudioFrame(bytes([9 << 3])))
+    assert isinstance(first, AudioFrame)
+    assert isinstance(second, AudioFrame)
+    assert (first.sample, second.sample, stream.received_upto) == (0, 320, 640)
+    with pytest.raises(BadAudio, match="holds 10 ms"):
+        stream.take(2, AudioFrame(bytes([8 << 3])), 0.0)
+
+
+def test_telephony_has_one_byte_a_sample() -> None:
+    stream = coded("alaw")
+    take(stream, AudioFrame(bytes(3)))
+    assert stream.received_upto == 3

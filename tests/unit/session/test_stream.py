@@ -163,3 +163,20 @@ def test_an_entry_needs_a_number() -> None:
     assert seq_of(Flush(seq=3)) == 3
     with pytest.raises(UnexpectedMessage, match="need seq, from 0"):
         seq_of(Flush())
+
+
+@pytest.mark.parametrize(
+    ("codec", "payload", "samples"),
+    [
+        ("pcm_s16le", PCM, len(PCM) // 2),
+        ("mulaw", PCM, len(PCM)),
+        ("opus", b"p", 320),
+        ("opus", b"", 0),
+    ],
+)
+def test_the_samples_of_a_payload_depend_on_the_codec(
+    codec: str, payload: bytes, samples: int
+) -> None:
+    out = Outbound(sample_bytes=2, sample_rate=16_000)
+    stream = PlainStream(start_of(7, codec=codec), AudioFormat(16_000), out, reliable=True)
+    assert stream.samples_in(payload) == samples

@@ -27,6 +27,11 @@ def test_facts_are_fields_beside_a_constant_message(stream: io.StringIO) -> None
     assert "timestamp" in line
 
 
+@pytest.mark.usefixtures("stream")
+def test_processes_of_this_one_can_log_as_it_does() -> None:
+    assert logs.configuration() == ("json", "info")
+
+
 def test_levels_below_the_chosen_one_are_left_out(stream: io.StringIO) -> None:
     logs.logger("legato.x").debug("detail")
     assert lines(stream) == []

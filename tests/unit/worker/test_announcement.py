@@ -10,7 +10,7 @@ from legato.bus.records import (
     decode_engine,
     engine_record_name,
 )
-from legato.engines.base import EngineKind
+from legato.engines.base import Ability, EngineInfo, EngineKind
 from legato.engines.registry import Listing
 from legato.speech import SynthesisRequest
 from legato.worker.announcement import Announcement, describe
@@ -46,6 +46,22 @@ async def test_gateways_read_what_engines_can_do() -> None:
     espeak = records["synthesize:espeak"]
     assert (espeak.state, espeak.reason, espeak.slots) == ("unavailable", "install it", 0)
     assert not records["recognize:tone"].default
+    assert records["recognize:tone"].abilities == ()
+
+
+async def test_gateways_read_what_clients_may_ask_for() -> None:
+    info = EngineInfo(
+        name="able",
+        kind=EngineKind.RECOGNIZE,
+        version="1",
+        format=None,
+        abilities=frozenset({Ability.PUNCTUATION, Ability.HOTWORDS}),
+    )
+    listing = Listing(name="able", kind=info.kind, info=info)
+    spec = EngineSpec(kind=info.kind, name="able")
+    pool = EnginePool(spec, WorkerConfig(), listing, changed=lambda: None)
+    (record,) = Announcement(MemoryBus().registry, [pool], WorkerConfig()).records()
+    assert record.abilities == ("hotwords", "punctuation")
 
 
 async def test_the_default_is_the_first_that_can_be_used() -> None:
@@ -53,6 +69,7 @@ async def test_the_default_is_the_first_that_can_be_used() -> None:
         config = WorkerConfig(synthesizers=("espeak", "tone"))
         records = Announcement(MemoryBus().registry, [missing_pool(), *pools], config).records()
         assert {r.name: r.default for r in records} == {"espeak": False, "tone": True}
+        assert {r.name: r.order for r in records} == {"espeak": 0, "tone": 1}
 
 
 async def test_if_none_can_be_used_the_first_is_named_for_its_reason() -> None:

@@ -6,6 +6,7 @@ from legato.bus.base import Claim, Direction, Logs
 from legato.errors import Overloaded
 from legato.protocol.messages import Error, Notice, StreamEnd
 from legato.worker.assignment import Assignment
+from legato.worker.cache import SpeechCache
 from legato.worker.config import WorkerConfig
 from legato.worker.pool import EnginePool
 from legato.worker.routing import Router
@@ -28,6 +29,7 @@ def assignment(
         config=config or WorkerConfig(),
         router=Router(pools),
         recognizer=recognizer,
+        cache=SpeechCache(0),
         clock=asyncio.get_running_loop().time,
     )
 
@@ -80,6 +82,15 @@ async def test_a_task_that_the_engine_cannot_do_is_refused() -> None:
     async with Running(TONE) as pools:
         job = assignment(stage.claim(), stage.bus.logs, pools)
         assert await job.run() == "unexpected_message"
+
+
+async def test_what_the_engine_cannot_do_is_refused_before_audio_comes() -> None:
+    stage = await Stage.open("recognize", hotwords=["Legato"])
+    assert await outcome(stage) == "unsupported_option"
+    await stage.over()
+    last = stage.last_word
+    assert isinstance(last, Error)
+    assert "'tone' does not have hotwords" in last.message
 
 
 async def test_a_bug_is_told_without_details() -> None:

@@ -190,3 +190,10 @@ def test_a_stream_is_restored_with_the_first_output_after_its_recovery(writer: F
 def test_a_stream_that_owes_nothing_is_restored_at_once(writer: FakeWriter) -> None:
     pen(writer).recovering("another worker goes on", idle=True)
     assert [n.kind for n in writer.items if isinstance(n, Notice)] == ["recovering", "restored"]
+
+
+def test_only_a_change_of_what_the_engine_gives_is_told(writer: FakeWriter) -> None:
+    down = pen(writer)
+    for active in (False, True, True, False, False):
+        down.degraded(active)
+    assert [n.kind for n in writer.items if isinstance(n, Notice)] == ["degraded", "restored"]

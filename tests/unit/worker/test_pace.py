@@ -1,8 +1,8 @@
 import pytest
 
+from legato.flow.urgency import NEVER
 from legato.worker.measure import SlotMeasure
 from legato.worker.pace import Pace
-from legato.worker.turns import NEVER
 from tests.contract.buses import FakeClock
 
 

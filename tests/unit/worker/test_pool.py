@@ -1,4 +1,5 @@
 import asyncio
+import time
 
 import pytest
 
@@ -10,6 +11,7 @@ from legato.speech import SynthesisRequest
 from legato.worker.config import EngineSpec, WorkerConfig
 from legato.worker.frames import Sound
 from legato.worker.pool import EnginePool, PoolState
+from legato.worker.turns import Caller
 from tests.unit.worker.stage import TONE, Running, eventually
 
 REQUEST = SynthesisRequest(format=AudioFormat(16_000))
@@ -88,8 +90,37 @@ async def test_an_inline_engine_that_cannot_be_loaded_says_why() -> None:
         assert "no engine 'nobody'" in (pool.reason or "")
 
 
-def test_restarts_are_at_once_then_ever_slower() -> None:
-    config = WorkerConfig(restart_delay=0.5, max_restart_delay=30)
-    pool = EnginePool(TONE, config, None, changed=lambda: None)
-    delays = [pool._delay(failures) for failures in (1, 2, 3, 4, 50)]  # noqa: SLF001  a rule of its own
-    assert delays == [0.0, 0.5, 1.0, 2.0, 30.0]
+async def served(pool: EnginePool, *callers: tuple[str, Caller]) -> list[str]:
+    """The order in which callers get the only slot, who come while it is taken."""
+    first = await pool.open(REQUEST)
+    order: list[str] = []
+
+    async def use(name: str, caller: Caller) -> None:
+        call = await pool.open(REQUEST, caller=caller)
+        order.append(name)
+        call.close()
+
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        for name, caller in callers:
+            group.create_task(use(name, caller))
+            await asyncio.sleep(0)
+        first.close()
+    return order
+
+
+async def test_a_slot_goes_to_who_would_underrun_then_to_who_is_new_then_to_who_is_ahead() -> None:
+    now = time.monotonic()
+    async with Running(ONE_SLOT) as (pool,):
+        assert await served(
+            pool,
+            ("whole", Caller(patient=True)),
+            ("ahead", Caller(under_way=True, covered_until=now + 600)),
+            ("new", Caller()),
+            ("due", Caller(under_way=True, covered_until=now + 1)),
+        ) == ["due", "new", "whole", "ahead"]
+
+
+async def test_tenants_take_turns_for_a_slot() -> None:
+    callers = [(tenant, Caller(tenant=tenant)) for tenant in "aaaabcc"]
+    async with Running(ONE_SLOT) as (pool,):
+        assert "".join(await served(pool, *callers)) == "abcacaa"

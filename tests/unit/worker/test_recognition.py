@@ -419,8 +419,8 @@ async def test_who_goes_leaves_the_line(deleted: bool) -> None:
 async def test_a_recognition_that_others_wait_for_makes_way_at_a_final_and_loses_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for module in ("pool", "turns"):
-        monkeypatch.setattr(f"legato.worker.{module}.PATIENCE", 1e-6)
+    for module in ("worker.pool", "flow.urgency"):
+        monkeypatch.setattr(f"legato.{module}.PATIENCE", 1e-6)
     spec = EngineSpec(kind=EngineKind.RECOGNIZE, name="tone", slots=1)
     pcm = noise(3.0)
     first = await Stage.open("recognize", stream_id="a")

@@ -85,6 +85,23 @@ async def test_a_job_waits_while_the_worker_holds_all_streams_that_it_may() -> N
         await second.over()
 
 
+async def test_a_worker_without_a_free_slot_takes_all_that_is_left_in_one_go() -> None:
+    bus = small_bus(20_000)
+    spec = EngineSpec(kind=EngineKind.SYNTHESIZE, name="tone", slots=1)
+    speaking = await Stage.open("synthesize", bus=bus, stream_id="a")
+    others = [await Stage.open("synthesize", bus=bus, stream_id=name) for name in "bcd"]
+    config = WorkerConfig(engines=(spec,), claim_wait=60.0, claim_pause=3600.0)
+    async with Worker(bus, config) as worker:
+        await ready(worker)
+        await bus.jobs.submit(speaking.job)
+        speaking.text("x" * 100)
+        speaking.flush()
+        await speaking.until(lambda s: len(s.pcm()) > 10_000)
+        for stage in others:
+            await bus.jobs.submit(stage.job)
+        await eventually(lambda: worker.active_jobs == 4)
+
+
 async def test_a_worker_without_a_free_slot_takes_what_nobody_else_does() -> None:
     bus = small_bus(20_000)
     spec = EngineSpec(kind=EngineKind.SYNTHESIZE, name="tone", slots=1)

@@ -161,3 +161,10 @@ def test_options_are_read() -> None:
 def test_an_option_of_another_value_is_refused(options: dict[str, object], why: str) -> None:
     with pytest.raises(MalformedMessage, match=why):
         text_options(start(**options), {})
+
+
+def test_a_line_tells_the_language_that_was_asked_for_and_not_the_guess() -> None:
+    assert [line.asked for line in lines("Good morning.")] == [""]
+    assert [line.asked for line in lines("Guten Morgen.", language="de")] == ["de"]
+    ssml = '<speak>Good morning. <s xml:lang="de">Guten Morgen.</s></speak>'
+    assert [line.asked for line in lines(ssml, SSML, "en")] == ["en", "de"]

@@ -10,6 +10,7 @@ from legato.audio import AudioChunk, AudioFormat
 from legato.engines.base import Checkpoint, EngineInfo, EngineKind
 from legato.errors import Internal, UnsupportedText
 from legato.speech import RecognitionRequest, SynthesisRequest, Transcript
+from legato.speech.sound.treatment import Treatment
 from legato.worker.board import NoBoard, SlotState
 from legato.worker.frames import (
     WINDOW_BYTES,
@@ -93,12 +94,18 @@ class FakeListener:
 class Bench:
     """A service in its thread, without a worker."""
 
-    def __init__(self, engine: Engine, audio: AudioFormat = WIDE) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        audio: AudioFormat = WIDE,
+        *,
+        request: SynthesisRequest | None = None,
+    ) -> None:
         self.board = NoBoard(1)
         self.outputs: queue.SimpleQueue[CallOutput] = queue.SimpleQueue()
         speaks = engine.info.kind is EngineKind.SYNTHESIZE
         command = (
-            Speak(3, 0, SynthesisRequest(format=audio))
+            Speak(3, 0, request or SynthesisRequest(format=audio))
             if speaks
             else Listen(3, 0, RecognitionRequest(format=audio))
         )
@@ -137,6 +144,19 @@ def test_speech_in_the_right_format_is_passed_on_untouched() -> None:
     bench.service.deliver(EndInput(3))
     sounds = [output for output in bench.rest() if isinstance(output, Sound)]
     assert sounds == [Sound(3, np.arange(30, dtype="<i2").tobytes())]
+
+
+@pytest.mark.parametrize("audio", [NARROW, WIDE])
+def test_speech_is_treated_as_asked_before_it_is_converted(audio: AudioFormat) -> None:
+    asked = SynthesisRequest(format=audio, treatment=Treatment(gain_db=-6.0, tail=0.0))
+    bench = Bench(FakeSpeaker(samples=2_000), request=asked)
+    bench.service.deliver(Feed(3, text="a"))
+    bench.service.deliver(EndInput(3))
+    pcm = b"".join(output.pcm for output in bench.rest() if isinstance(output, Sound))
+    sound = np.frombuffer(pcm, "<i2")
+    assert len(sound) == audio.samples(2_000 / NARROW.sample_rate)
+    assert sound[0] == 0
+    assert sound[len(sound) // 2] == pytest.approx(1_000 / 2, abs=4)
 
 
 def test_more_speech_than_the_window_waits_for_the_worker() -> None:

@@ -12,6 +12,7 @@ from legato.errors import MalformedMessage, SessionExpired, UnexpectedMessage, U
 from legato.flow.sentences import Segmenter
 from legato.protocol.messages import Continuation, Notice, StreamEnd
 from legato.speech import SynthesisRequest
+from legato.worker.cache import SpeechCache
 from legato.worker.config import EngineSpec, WorkerConfig
 from legato.worker.downlog import DownLog
 from legato.worker.routing import Router
@@ -47,6 +48,7 @@ def synthesis(
         down=DownLog(writer, audio=audio, frame_ms=stage.start.frame_ms, standing=standing),
         standing=standing,
         router=router,
+        cache=SpeechCache(0),
         config=WorkerConfig(max_text_chars=100, idle_release=idle_release),
         clock=asyncio.get_running_loop().time,
     )

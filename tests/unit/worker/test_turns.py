@@ -1,8 +1,13 @@
+import math
+from dataclasses import replace
 from random import Random
 
 import pytest
 
-from legato.worker.turns import NEAR, NEVER, PATIENCE, Caller, Rank, Waiting, first, order, rank
+from legato.audio import AudioFormat
+from legato.flow.urgency import NEAR, NEVER, PATIENCE, Rank
+from legato.speech import RecognitionRequest, SynthesisRequest
+from legato.worker.turns import NEW, Caller, Waiting, first, order, rank, timed
 
 NOW = 100.0
 
@@ -92,3 +97,34 @@ def test_the_first_is_the_first_of_all_in_order(seed: int) -> None:
     ]
     served = {"a": 3, "b": 1}
     assert first(calls, served, NOW) == order(calls, served, NOW)[0]
+
+
+def test_a_stream_that_has_enough_to_hear_is_never_lifted_but_becomes_due() -> None:
+    caller = Caller(under_way=True, covered_until=NOW + 10 * PATIENCE)
+    ahead = Waiting(1, NOW, caller)
+    assert rank(ahead, NOW + 3 * PATIENCE) is Rank.AHEAD
+    assert rank(ahead, NOW + 10 * PATIENCE - NEAR / 2) is Rank.DUE
+
+
+AUDIO = AudioFormat(16_000)
+
+
+@pytest.mark.parametrize(
+    ("caller", "spare"),
+    [
+        (Caller(), NEW),
+        (Caller(under_way=True), 0.0),
+        (Caller(under_way=True, covered_until=NOW + 4.0), 4.0),
+        (Caller(under_way=True, covered_until=NOW - 4.0), 0.0),
+        (Caller(patient=True), math.inf),
+    ],
+    ids=["new", "silent", "ahead", "dry", "patient"],
+)
+def test_an_engine_is_told_how_long_a_listener_can_wait(caller: Caller, spare: float) -> None:
+    request = SynthesisRequest(format=AUDIO)
+    assert timed(request, caller, NOW) == replace(request, spare=spare)
+
+
+def test_of_a_recognition_no_engine_is_told_how_long_it_can_wait() -> None:
+    request = RecognitionRequest(format=AUDIO)
+    assert timed(request, Caller(), NOW) == request

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from legato.audio import AudioChunk, AudioFormat, to_int16
-from legato.engines.base import EngineInfo, EngineKind
+from legato.engines.base import Ability, EngineInfo, EngineKind
 from legato.engines.cosyvoice import package, prompt
 from legato.engines.cosyvoice import text as texts
 from legato.engines.cosyvoice.call import Call, Chunk, Word
@@ -30,6 +30,8 @@ from legato.engines.cosyvoice.tempo import Tempo
 from legato.engines.markup import letters_of
 from legato.errors import EngineFailed, EngineUnavailable, UnknownVoice, UnsupportedText
 from legato.speech import SynthesisRequest, Voice
+from legato.speech.sound.loudness import loudness
+from legato.speech.voices import VoicePrompt
 
 Samples = NDArray[np.float32]
 
@@ -52,12 +54,14 @@ class Manner:
         instruct: How, in mode `instruct`.
         speed: 1.0 is the voice's own.
         reference: Level that its first chunk should have; None leaves it.
+        prompt: A recording whose voice it is.
     """
 
     voice: str
     instruct: str
     speed: float = 1.0
     reference: float | None = None
+    prompt: VoicePrompt | None = None
 
 
 class CosyVoice:
@@ -91,8 +95,7 @@ class CosyVoice:
                 " pointers of them; download the model again"
             )
         package.check(config, version)
-        own = config.mode is Mode.INSTRUCT and version.number == 1
-        if config.mode is not Mode.SFT and not own and not config.prompts:
+        if _speaks_by_prompt(config, version) and not config.prompts:
             raise EngineUnavailable(
                 f"cosyvoice: mode {config.mode} needs a prompt: a recording with its transcript;"
                 " see docs/cosyvoice.md"
@@ -145,10 +148,19 @@ class CosyVoice:
         for speaker in stable.speakers if stable is not None else ():
             speaker.unmend()
 
+    def forget(self, digest: str) -> None:
+        """Drop all that is kept of a client's voice; see `legato.engines.base.Cloning`."""
+        for speaker in self._stable.speakers if self._stable is not None else ():
+            speaker.forget(digest)
+
     def _manner(self, request: SynthesisRequest) -> Manner:
         names = [voice.name for voice in self.info.voices]
-        voice = request.voice or names[0]
-        if voice not in names:
+        voice, prompt = request.voice or names[0], request.prompt
+        if prompt is not None and Ability.CLONING not in self.info.abilities:
+            raise UnknownVoice(
+                f"cosyvoice speaks with its own voices alone in mode {self._config.mode}"
+            )
+        if prompt is None and voice not in names:
             raise UnknownVoice(f"cosyvoice has no voice {voice!r} here, only {', '.join(names)}")
         told = request.options.get("instruct_text")
         instruct = self._config.instruct_text
@@ -161,8 +173,8 @@ class CosyVoice:
             instruct = told
         # Who is told to whisper is not to be made louder.
         as_usual = self._config.levelling and instruct == self._config.instruct_text
-        reference = self._levels.get(voice) if as_usual else None
-        return Manner(voice, instruct, request.speed, reference)
+        reference = self._levels.get(voice) if as_usual and prompt is None else None
+        return Manner(voice, instruct, request.speed, reference, prompt)
 
     def _spoken(self, stable: Stable, manner: Manner, text: Iterable[str]) -> Iterator[Samples]:
         if self._config.text_streaming:
@@ -227,6 +239,7 @@ class CosyVoice:
                 manner.voice,
                 instruct=manner.instruct,
                 speed=speed,
+                prompt=manner.prompt,
             ),
             freed=lambda: stable.give_back(speaker),
             progress_timeout=timeout,
@@ -257,11 +270,23 @@ class CosyVoice:
                 if chunk.clip == clip or not self._config.streaming:
                     later.append(chunk.audio)
                 clip = chunk.clip
-            level = (
-                speech_level(np.concatenate(later), stable.speakers[0].rate_hz) if later else None
-            )
-            if level is not None:
-                self._levels[voice] = level
+            self._learn(voice, later, stable.speakers[0].rate_hz)
+
+    def _learn(self, voice: str, later: list[Samples], rate_hz: int) -> None:
+        """Note how loud a voice is, for its own first chunks and beside other voices."""
+        audio = np.concatenate(later) if later else np.zeros(0, np.float32)
+        level = speech_level(audio, rate_hz)
+        if level is None:
+            return
+        self._levels[voice] = level
+        found = loudness(to_int16(audio).astype("<i2").tobytes(), AudioFormat(rate_hz))
+        self.info = replace(
+            self.info,
+            voices=tuple(
+                replace(one, loudness_lufs=found) if one.name == voice else one
+                for one in self.info.voices
+            ),
+        )
 
 
 def _version(config: Config) -> Version:
@@ -285,7 +310,13 @@ def _described(config: Config, version: Version) -> EngineInfo:
         deterministic=False,  # it samples, from generators that all requests share
         licence="Apache-2.0",
         written_out=frozenset({"en", "zh"}),
+        abilities=frozenset({Ability.CLONING} if _speaks_by_prompt(config, version) else ()),
     )
+
+
+def _speaks_by_prompt(config: Config, version: Version) -> bool:
+    own = config.mode is Mode.INSTRUCT and version.number == 1
+    return config.mode is not Mode.SFT and not own
 
 
 def _voices(config: Config, version: Version, names: Iterable[str]) -> tuple[Voice, ...]:

@@ -9,18 +9,21 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Final
 
+from legato.engines.cosyvoice.clones import Clones
 from legato.engines.cosyvoice.config import Config, Mode, Prompt
 from legato.engines.cosyvoice.directory import Version
 from legato.engines.cosyvoice.names import NEEDED, mend, restore
 from legato.engines.cosyvoice.ownership import keep_voices, own_chunk_length
 from legato.engines.cosyvoice.text import cross_lingual, instruction, zero_shot_prompt
 from legato.errors import EngineUnavailable
+from legato.speech.voices import VoicePrompt
 from legato.telemetry.logs import logger
 
 MAX_INSTRUCTIONS: Final = 16
 """Instructions of clients that are kept for each voice; each holds the features of its prompt."""
 
 Text = str | Generator[str, None, None]
+Outputs = Iterator[Mapping[str, Any]]
 
 log = logger("legato.engines.cosyvoice")
 
@@ -46,6 +49,7 @@ class Speaker:
         self._config = config
         self._instructions: dict[str, None] = {}
         self._learning = threading.Lock()
+        self._clones = Clones(self._learn, self._unlearn)
         self._modules = _modules_of(cosyvoice, cosyvoice.model)
 
     def mend(self) -> None:
@@ -57,7 +61,7 @@ class Speaker:
                 missing=sorted(missing),
             )
         own_chunk_length(self.model)
-        for prompt in self._config.prompts if self._speaks_by_prompt else ():
+        for prompt in self._config.prompts if self.speaks_by_prompt else ():
             self._register(prompt, self._config.instruct_text)
         keep_voices(self._cosyvoice)
 
@@ -71,7 +75,7 @@ class Speaker:
         Raises:
             EngineUnavailable: If there are none.
         """
-        if self._speaks_by_prompt:
+        if self.speaks_by_prompt:
             return [prompt.name for prompt in self._config.prompts]
         speakers = [str(name) for name in self._cosyvoice.list_available_spks()]
         if not speakers:
@@ -89,8 +93,14 @@ class Speaker:
         return sorted(speakers, key=lambda name: name != first)
 
     def speak(
-        self, text: Text, voice: str, *, instruct: str, speed: float
-    ) -> Iterator[Mapping[str, Any]]:
+        self,
+        text: Text,
+        voice: str,
+        *,
+        instruct: str,
+        speed: float,
+        prompt: VoicePrompt | None = None,
+    ) -> Outputs:
         """Yield what CosyVoice yields.
 
         Args:
@@ -98,11 +108,33 @@ class Speaker:
             voice: One of `voices`.
             instruct: How to say it, in mode `instruct`.
             speed: 1.0 while it streams, which CosyVoice asserts.
+            prompt: A recording whose voice speaks instead.
         """
+        if prompt is not None:
+            return self._speak_as(prompt, text, instruct=instruct, speed=speed)
+        if self._config.mode is Mode.INSTRUCT and self.speaks_by_prompt:
+            voice = self._instructed(voice, instruct)
+        return self._outputs(self._config.mode, text, voice, instruct=instruct, speed=speed)
+
+    def forget(self, digest: str) -> None:
+        """Drop what is known of a recording, as soon as nobody speaks with it."""
+        self._clones.forget(digest)
+
+    def _speak_as(self, prompt: VoicePrompt, text: Text, *, instruct: str, speed: float) -> Outputs:
+        mode = self._config.mode
+        if mode is Mode.ZERO_SHOT and not prompt.text.strip():
+            mode = Mode.CROSS_LINGUAL  # which needs not know what is said in the recording
+        known = self._known_text(mode, prompt.text, instruct)
+        with self._clones.lent(prompt, known) as voice:
+            yield from self._outputs(mode, text, voice, instruct=instruct, speed=speed)
+
+    def _outputs(
+        self, mode: Mode, text: Text, voice: str, *, instruct: str, speed: float
+    ) -> Outputs:
         how = {"stream": self._config.streaming, "speed": speed}
         model = self._cosyvoice
-        outputs: Iterator[Mapping[str, Any]]
-        match self._config.mode:
+        outputs: Outputs
+        match mode:
             case Mode.SFT:
                 outputs = model.inference_sft(text, voice, **how)
             case Mode.ZERO_SHOT:
@@ -110,31 +142,40 @@ class Speaker:
             case Mode.CROSS_LINGUAL:
                 text = _prefixed(text, self._version)
                 outputs = model.inference_cross_lingual(text, "", zero_shot_spk_id=voice, **how)
-            case Mode.INSTRUCT if not self._speaks_by_prompt:
+            case Mode.INSTRUCT if not self.speaks_by_prompt:
                 told = instruction(instruct, self._version)
                 outputs = model.inference_instruct(text, voice, told, **how)
             case Mode.INSTRUCT:
                 told = instruction(instruct, self._version)
-                known = self._instructed(voice, instruct)
-                outputs = model.inference_instruct2(text, told, "", zero_shot_spk_id=known, **how)
+                outputs = model.inference_instruct2(text, told, "", zero_shot_spk_id=voice, **how)
         return outputs
 
     @property
-    def _speaks_by_prompt(self) -> bool:
+    def speaks_by_prompt(self) -> bool:
+        """Whether voices are those of recordings, not the model's own."""
         own = self._config.mode is Mode.INSTRUCT and self._version.number == 1
         return self._config.mode is not Mode.SFT and not own
 
     def _register(self, prompt: Prompt, instruct: str) -> None:
         """Have CosyVoice work out once what it needs of a recording, instead of for each text."""
+        name = prompt.name
         if self._config.mode is Mode.INSTRUCT:
-            # With a voice that it knows CosyVoice looks at the text given here, at no later one.
-            name, text = self._known_as(prompt.name, instruct), instruction(instruct, self._version)
+            name = self._known_as(name, instruct)
             self._instructions[name] = None
-        elif self._config.mode is Mode.ZERO_SHOT:
-            name, text = prompt.name, zero_shot_prompt(prompt.text, self._version)
-        else:
-            name, text = prompt.name, ""
-        self._cosyvoice.add_zero_shot_spk(text, prompt.wav, name)
+        self._learn(prompt.wav, self._known_text(self._config.mode, prompt.text, instruct), name)
+
+    def _known_text(self, mode: Mode, transcript: str, instruct: str) -> str:
+        """Return what CosyVoice is to take for the text of a recording."""
+        if mode is Mode.INSTRUCT:
+            # With a voice that it knows CosyVoice looks at the text given here, at no later one.
+            return instruction(instruct, self._version)
+        return zero_shot_prompt(transcript, self._version) if mode is Mode.ZERO_SHOT else ""
+
+    def _learn(self, wav: str, text: str, name: str) -> None:
+        self._cosyvoice.add_zero_shot_spk(text, wav, name)
+
+    def _unlearn(self, name: str) -> None:
+        self._cosyvoice.frontend.spk2info.pop(name, None)
 
     def _instructed(self, voice: str, instruct: str) -> str:
         name = self._known_as(voice, instruct)
@@ -150,7 +191,7 @@ class Speaker:
         if len(self._instructions) >= own * (1 + MAX_INSTRUCTIONS):
             oldest = list(self._instructions)[own]
             del self._instructions[oldest]
-            self._cosyvoice.frontend.spk2info.pop(oldest, None)
+            self._unlearn(oldest)
 
     @staticmethod
     def _known_as(voice: str, instruct: str) -> str:

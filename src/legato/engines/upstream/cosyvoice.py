@@ -9,11 +9,12 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from legato.audio import AudioFormat
-from legato.engines.base import EngineInfo, EngineKind
+from legato.engines.base import Ability, EngineInfo, EngineKind
 from legato.engines.cosyvoice import prompt as recordings
 from legato.engines.cosyvoice import text as texts
 from legato.engines.cosyvoice.config import Mode, Prompt
 from legato.engines.cosyvoice.directory import VERSIONS, Version
+from legato.engines.upstream import recording
 from legato.engines.upstream.config import (
     Name,
     RateHz,
@@ -24,8 +25,9 @@ from legato.engines.upstream.config import (
 )
 from legato.engines.upstream.secret import Secret
 from legato.engines.upstream.synthesizer import PartwiseSynthesizer
-from legato.errors import EngineUnavailable
-from legato.speech import Voice
+from legato.errors import EngineUnavailable, UnknownVoice
+from legato.speech import SynthesisRequest, Voice
+from legato.speech.voices import VoicePrompt
 
 FIRST: Final = 1
 
@@ -68,10 +70,23 @@ class Speaker:
     Attributes:
         name: Of a speaker of the model.
         prompt: A recording instead.
+        own: A recording that a client has brought, instead.
     """
 
     name: str
     prompt: Prompt | None = None
+    own: VoicePrompt | None = None
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it is the voice of a recording."""
+        return self.prompt is not None or self.own is not None
+
+    @property
+    def text(self) -> str:
+        """What is said in the recording, "" if that is not known."""
+        recorded = self.own or self.prompt
+        return recorded.text if recorded is not None else ""
 
 
 class CosyVoiceUpstream(PartwiseSynthesizer[Speaker]):
@@ -129,6 +144,26 @@ class CosyVoiceUpstream(PartwiseSynthesizer[Speaker]):
                     f" {one.wav}, or set mode to cross_lingual"
                 )
 
+    def voice_for(self, request: SynthesisRequest) -> Speaker:
+        prompt = request.prompt
+        if prompt is None:
+            return super().voice_for(request)
+        if Ability.CLONING not in self.info.abilities:
+            raise UnknownVoice(
+                f"{self.name} speaks with the model's own voices alone in mode {self._options.mode}"
+            )
+        return Speaker(prompt.name, own=prompt)
+
+    def forget(self, digest: str) -> None:
+        """Drop all that is kept of a client's voice; see `legato.engines.base.Cloning`."""
+        recording.forget(digest)
+
+    def mode_of(self, speaker: Speaker) -> Mode:
+        """Return how a voice is asked for: where its text is not known, as a foreign one."""
+        mode = self._options.mode
+        unknown = mode is Mode.ZERO_SHOT and speaker.own is not None and not speaker.text.strip()
+        return Mode.CROSS_LINGUAL if unknown else mode
+
     def parts(self, text: str) -> Iterable[str]:
         return texts.bounded(texts.readable(text, self._options.model))
 
@@ -180,4 +215,5 @@ def _info(name: str, config: CosyVoiceOptions, voices: Mapping[str, Speaker]) ->
         slots=config.slots,
         deterministic=False,
         licence="Apache-2.0",
+        abilities=frozenset(() if config.has_speakers else {Ability.CLONING}),
     )

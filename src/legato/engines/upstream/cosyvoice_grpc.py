@@ -68,16 +68,16 @@ class CosyVoiceGrpc(CosyVoiceUpstream):
         yield from whole_samples(answer.tts_audio for answer in answers)
 
     def _request(self, voice: Speaker, part: str) -> InferenceRequest:
-        config, model, prompt = self._options, self._options.model, voice.prompt
-        if prompt is None:
+        config, model, mode = self._options, self._options.model, self.mode_of(voice)
+        if not voice.is_recorded:
             if config.mode is Mode.SFT:
                 return InferenceRequest(sft=Sft(spk_id=voice.name, tts_text=part))
             how = texts.instruction(config.instruct_text, model)
             wanted = Instruct(tts_text=part, spk_id=voice.name, instruct_text=how)
             return InferenceRequest(instruct=wanted)
-        audio = recording.samples(prompt.wav)
-        if config.mode is Mode.ZERO_SHOT:
-            said = texts.zero_shot_prompt(prompt.text, model)
+        audio = recording.samples_of(voice.prompt, voice.own)
+        if mode is Mode.ZERO_SHOT:
+            said = texts.zero_shot_prompt(voice.text, model)
             return InferenceRequest(
                 zero_shot=ZeroShot(tts_text=part, prompt_text=said, prompt_audio=audio)
             )

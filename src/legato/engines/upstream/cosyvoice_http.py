@@ -13,7 +13,7 @@ from typing import Final
 
 from legato.engines.cosyvoice import text as texts
 from legato.engines.cosyvoice.config import Mode
-from legato.engines.upstream import body, multipart
+from legato.engines.upstream import body, multipart, recording
 from legato.engines.upstream.cosyvoice import CosyVoiceUpstream, Speaker
 from legato.engines.upstream.dispatch import Attempt
 from legato.engines.upstream.exchange import Request, exchange
@@ -60,7 +60,7 @@ class CosyVoiceHttp(CosyVoiceUpstream):
         self, voice: Speaker, request: SynthesisRequest, part: str, attempt: Attempt[str]
     ) -> Generator[bytes, None, None]:
         route, fields = self._fields(voice, part)
-        files = [self._files[voice.name]] if voice.prompt is not None else []
+        files = [self._file(voice)] if voice.is_recorded else []
         content, media_type = multipart.encode(fields.items(), files)
         ask = Request(
             url=f"{attempt.endpoint.rstrip('/')}/{route}",
@@ -71,14 +71,19 @@ class CosyVoiceHttp(CosyVoiceUpstream):
         with exchange(ask, self.timing(attempt), attempt.cancellation) as answer:
             yield from body.samples(answer)
 
+    def _file(self, voice: Speaker) -> multipart.File:
+        if voice.own is None:
+            return self._files[voice.name]
+        return multipart.File("prompt_wav", "prompt", _MEDIA_TYPE, recording.wav(voice.own))
+
     def _fields(self, voice: Speaker, part: str) -> tuple[str, dict[str, str]]:
-        config, model = self._options, self._options.model
-        route, fields = ROUTES[config.mode], {"tts_text": part}
-        if config.mode is Mode.ZERO_SHOT and voice.prompt is not None:
-            fields["prompt_text"] = texts.zero_shot_prompt(voice.prompt.text, model)
-        if config.mode is Mode.CROSS_LINGUAL:
+        config, model, mode = self._options, self._options.model, self.mode_of(voice)
+        route, fields = ROUTES[mode], {"tts_text": part}
+        if mode is Mode.ZERO_SHOT:
+            fields["prompt_text"] = texts.zero_shot_prompt(voice.text, model)
+        if mode is Mode.CROSS_LINGUAL:
             fields["tts_text"] = texts.cross_lingual(part, model)
-        if config.mode is Mode.INSTRUCT:
+        if mode is Mode.INSTRUCT:
             fields["instruct_text"] = texts.instruction(config.instruct_text, model)
         if config.has_speakers:
             fields["spk_id"] = voice.name

@@ -22,6 +22,7 @@ from legato.engines.upstream.secret import Secret
 from legato.engines.upstream.websocket import dial
 from legato.errors import UnsupportedFormat
 from legato.speech import RecognitionRequest, Transcript
+from legato.speech.wishes import refuse_words_for_numbers
 
 FRAME: Final = 0.1
 """Seconds of audio in one message: the service takes 1 to 16 KB."""
@@ -75,6 +76,7 @@ class DashScopeRecognition(UpstreamEngine):
     def _written(
         self, request: RecognitionRequest, audio: Iterable[AudioChunk], cancellation: Cancellation
     ) -> Generator[Result, None, None]:
+        refuse_words_for_numbers(request.inverse_normalization, engine=NAME)
         # What was heard cannot be heard again: another upstream is tried until a task is begun.
         answer = self._dispatch.run(partial(self._task, request, audio), cancellation)
         try:

@@ -91,7 +91,7 @@ class Task:
         Raises:
             Fault: If the connection is lost.
         """
-        self._link.send(data)
+        self._deliver(data)
 
     def receive(self, timeout: float, late: Kind | None) -> Event | bytes | None:
         """Return what comes next.
@@ -130,7 +130,16 @@ class Task:
 
     def _send(self, action: str, payload: Mapping[str, Any]) -> None:
         header = {"action": action, "task_id": self._id, "streaming": "duplex"}
-        self._link.send(msgspec.json.encode({"header": header, "payload": payload}).decode())
+        self._deliver(msgspec.json.encode({"header": header, "payload": payload}).decode())
+
+    def _deliver(self, message: str | bytes) -> None:
+        try:
+            self._link.send(message)
+        except Fault:
+            # It may have said why before it closed: then that is raised.
+            while self.receive(0.0, None) is not None:
+                pass
+            raise
 
 
 def _parsed(message: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

@@ -36,6 +36,7 @@ from legato.engines.upstream.openai_options import NAME, TranscriptionOptions
 from legato.engines.upstream.secret import Secret
 from legato.errors import EngineUnavailable, UnsupportedFormat
 from legato.speech import RecognitionRequest, Transcript
+from legato.speech.wishes import refuse_words_for_numbers
 
 ROUTE: Final = "audio/transcriptions"
 MAX_ANSWER_BYTES: Final = 1 << 20
@@ -116,6 +117,7 @@ class OpenAITranscription(UpstreamEngine):
     ) -> Generator[Result, None, None]:
         if self._silero is None:
             raise EngineUnavailable(f"{NAME} is not loaded yet")
+        refuse_words_for_numbers(request.inverse_normalization, engine=NAME)
         transcriber = _Transcriber(self, request.language, cancellation)
         longest = int(FORMAT.samples(self._options.longest) / WINDOW)
         recognition = _Recognition(

@@ -95,16 +95,20 @@ class CosyVoiceTriton(CosyVoiceUpstream):
             if raw:
                 yield pcm.from_float(raw)
 
+    def forget(self, digest: str) -> None:
+        super().forget(digest)
+        _listed.cache_clear()
+
     def _inputs(self, voice: Speaker, part: str) -> list[Input]:
         model = self._options.model
         inputs: list[Input] = []
         text = part
-        if voice.prompt is not None:
-            audio = recording.floats(voice.prompt.wav)
+        if voice.is_recorded:
+            audio = recording.as_floats(recording.samples_of(voice.prompt, voice.own))
             samples = len(audio) // 4
             said = ""
-            if self._options.mode is Mode.ZERO_SHOT:
-                said = texts.zero_shot_prompt(voice.prompt.text, model)
+            if self.mode_of(voice) is Mode.ZERO_SHOT:
+                said = texts.zero_shot_prompt(voice.text, model)
             else:
                 text = texts.cross_lingual(part, model)
             inputs = [

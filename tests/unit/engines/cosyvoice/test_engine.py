@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from legato.audio import AudioFormat, to_float
+from legato.audio import AudioFormat, to_float, to_int16
 from legato.engines.base import Synthesizer
 from legato.engines.cosyvoice.engine import CosyVoice
 from legato.errors import EngineFailed, EngineUnavailable, UnknownVoice, UnsupportedText
 from legato.speech import SynthesisRequest
+from legato.speech.sound.loudness import loudness
 from tests.standins.cosyvoice.cli import cosyvoice as standin
 from tests.standins.cosyvoice.cli.model import END_OF_PROMPT, CosyVoice2Model
 from tests.standins.cosyvoice.sound import TOKEN_SECONDS, heard, tokens
@@ -239,6 +240,12 @@ def test_the_first_chunk_is_as_loud_as_later_ones(engine: CosyVoice) -> None:
     audio = spoken(engine, TEXT)
     first, later = audio[: 25 * TOKEN], audio[25 * TOKEN :]
     assert abs(20 * np.log10(first.std() / later.std())) < 1.0
+
+
+def test_a_voice_says_how_loud_it_is_once_it_has_spoken(engine: CosyVoice) -> None:
+    said = {voice.name: voice.loudness_lufs for voice in engine.info.voices}
+    found = loudness(to_int16(spoken(engine, TEXT)).astype("<i2").tobytes(), AudioFormat(RATE_HZ))
+    assert said[engine.info.voices[0].name] == pytest.approx(found, abs=1.0)
 
 
 def test_levels_are_left_alone_on_request(tmp_path: Path) -> None:
