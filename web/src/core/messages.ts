@@ -134,13 +134,13 @@ export interface StreamStart {
   stream_id: string;
   /** `synthesize`, `recognize` or `echo`. */
   task: string;
-  /** `pcm_s16le`. */
+  /** Of the audio, either way: `pcm_s16le`, `mulaw`, `alaw` or `opus`. */
   codec?: string | undefined;
   /** Hz, 8,000 to 48,000. */
   sample_rate?: number | undefined;
   /** 1 or 2. */
   channels?: number | undefined;
-  /** Milliseconds of a full frame, 10 to 200. */
+  /** Milliseconds of a full frame, 10 to 200; of a packet of `opus` 10, 20, 40 or 60. */
   frame_ms?: number | undefined;
   /** False returns the whole utterance at once. */
   streaming?: boolean | undefined;
@@ -150,17 +150,18 @@ export interface StreamStart {
   engine?: string | undefined;
   /** Name, or absent for the engine's default. */
   voice?: string | undefined;
-  /** BCP 47 tag. */
+  /** BCP 47 tag; in a recognition also `auto`, for an engine that finds it out. */
   language?: string | undefined;
   /** Speaking rate, 0.5 to 2.0. */
   speed?: number | undefined;
   /** When a recognizer ends segments by itself. */
   endpointing?: EndpointingSettings | undefined;
-  /** Words to favour. */
+  /** Words to favour, for an engine that can. */
   hotwords?: string[] | undefined;
   /**
    * Engine-specific, but for `markup`, `reading`, `strip` and `lexicon`, which say how the text of
-   * a synthesis is read.
+   * a synthesis is read, and `sound` and `cache`, what is done to its sound, and `bitrate`, of
+   * Opus.
    */
   options?: Record<string, unknown> | undefined;
   /** Where to go on, after `epoch_changed` or a server that knows nothing any more. */
@@ -232,7 +233,10 @@ export interface FlowControl {
   stream?: number | undefined;
 }
 
-/** A lower rung of the bitrate ladder holds from here on. */
+/**
+ * A lower rung of the bitrate ladder holds from here on. Where `reset` is true, an encoder begins,
+ * and so must the listener's decoder.
+ */
 export interface SwitchDown {
   type: "switch_down";
   /** The stream's number on this connection; 0 or absent means the only one. */
@@ -247,7 +251,10 @@ export interface SwitchDown {
   reset: boolean;
 }
 
-/** A higher rung of the bitrate ladder holds from here on. */
+/**
+ * A higher rung of the bitrate ladder holds from here on, or the first one. Where `reset` is true,
+ * an encoder begins, and so must the listener's decoder.
+ */
 export interface SwitchUp {
   type: "switch_up";
   /** The stream's number on this connection; 0 or absent means the only one. */

@@ -5,6 +5,9 @@ import type { StreamStart } from "../messages.ts";
 
 const STREAM_ID = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
+/** The only codec here: a page plays samples. Servers have others for other clients. */
+const CODEC = "pcm_s16le";
+
 /** What is checked: field, least and most, and the code of the error beyond. */
 const BOUNDS = [
   ["sample_rate", 8000, 48_000, "unsupported_format"],
@@ -22,6 +25,9 @@ export function checkStart(
       "stream_id must be 1 to 64 of A-Z a-z 0-9 _ . -, begin with a letter or digit and hold no" +
         " two dots in a row",
     );
+  }
+  if (start.codec !== undefined && start.codec !== CODEC) {
+    throw new LegatoError("unsupported_format", `this client speaks ${CODEC}, not ${start.codec}`);
   }
   const full = {
     ...start,
