@@ -240,10 +240,10 @@ EIGHT: Final = Speakers(
 )
 
 
-def _sixty_four(name: str, codec: str, sample_rate: int) -> Speakers:
+def _steady(count: int, codec: str) -> Speakers:
     return Speakers(
-        name=name,
-        count=64,
+        name=f"speakers.{count}.{'pcm' if codec == PCM else codec}",
+        count=count,
         spread=10.0,
         sentences=13,
         rounds=1,
@@ -251,19 +251,15 @@ def _sixty_four(name: str, codec: str, sample_rate: int) -> Speakers:
         processes=2,
         first=1.0,
         codec=codec,
-        sample_rate=sample_rate,
+        sample_rate=24_000,
     )
 
 
 BENCHMARKS = (
     _benchmark(EIGHT, "8 speakers at once: first audio, and gaps while they play."),
-    _benchmark(
-        _sixty_four("speakers.64.pcm", PCM, 24_000),
-        "64 speakers, starting within 10 s, each for a minute.",
-    ),
-    _benchmark(
-        _sixty_four("speakers.64.opus", "opus", 24_000),
-        "The same with Opus.",
-        named_only=True,
+    _benchmark(_steady(64, PCM), "64 speakers, starting within 10 s, each for a minute."),
+    *(
+        _benchmark(_steady(count, "opus"), f"{count} of them with Opus.", named_only=True)
+        for count in (32, 48, 64)
     ),
 )

@@ -35,6 +35,10 @@ PROMISED = {
     "speakers.8.underruns": 0,
     "speakers.64.pcm.first_audio": 1.0,
     "speakers.64.pcm.underruns": 0,
+    "speakers.32.opus.first_audio": 1.0,
+    "speakers.32.opus.underruns": 0,
+    "speakers.48.opus.first_audio": 1.0,
+    "speakers.48.opus.underruns": 0,
     "speakers.64.opus.first_audio": 1.0,
     "speakers.64.opus.underruns": 0,
     "listeners.8.final": 1.0,
@@ -87,7 +91,8 @@ def test_a_figure_belongs_to_one_benchmark_and_begins_with_its_name() -> None:
 
 
 def test_no_name_means_all_in_order_but_what_must_be_named() -> None:
-    assert [one for one in ALL if one not in chosen([])] == chosen(["speakers.64.opus", "soak"])
+    opus = [f"speakers.{count}.opus" for count in (32, 48, 64)]
+    assert [one for one in ALL if one not in chosen([])] == chosen([*opus, "soak"])
     assert chosen([]) == [one for one in ALL if not one.named_only]
 
 
