@@ -34,6 +34,9 @@ _TOKENS_PER_SECOND: Final = 6.5
 _SPARE_TOKENS: Final = 6
 """What a short segment may have above that rate."""
 
+_REPEATED: Final = 3
+"""Tokens that must come again before a text that found no end is taken for a loop."""
+
 _SHORTEST: Final = 8_000
 """Samples that shorter audio is padded to; the encoder's convolutions need 895."""
 
@@ -114,7 +117,10 @@ class MoonshineModel:
         while decoding.choice != _EOS and len(decoding.tokens) < bound:
             decoding.step()
         tokens = tuple(decoding.tokens)
-        confidence = math.exp(sum(decoding.scores) / len(tokens)) if tokens else 0.0
+        if decoding.choice != _EOS:
+            tokens = without_loop(tokens)
+        scores = decoding.scores[: len(tokens)]
+        confidence = math.exp(sum(scores) / len(tokens)) if tokens else 0.0
         return Hypothesis(self._text(tokens), tokens, min(confidence, 1.0))
 
     def _encode(self, audio: FloatArray) -> FloatArray:
@@ -187,6 +193,21 @@ class _Decoding:
         self._cache.update(zip(kept, present, strict=True))
         after: FloatArray = logits[0]
         return after
+
+
+def without_loop(tokens: tuple[int, ...]) -> tuple[int, ...]:
+    """Return tokens up to where they begin to repeat themselves until their end.
+
+    Audio that breaks off in a word, or is none, may lead greedy decoding round and round; it then
+    stops at the bound, in the midst of a round. The shortest round counts.
+    """
+    for round_ in range(1, len(tokens) // 2 + 1):
+        pairs = zip(reversed(tokens), reversed(tokens[:-round_]), strict=False)
+        again = next((n for n, (one, other) in enumerate(pairs) if one != other), None)
+        again = len(tokens) - round_ if again is None else again
+        if again >= max(round_, _REPEATED):
+            return tokens[:-again]
+    return tokens
 
 
 def read_vocabulary(data: bytes) -> list[bytes]:

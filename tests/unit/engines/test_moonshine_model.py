@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from legato.engines.moonshine_model import MoonshineModel, read_vocabulary
+from legato.engines.moonshine_model import MoonshineModel, read_vocabulary, without_loop
 from legato.errors import EngineUnavailable
 from tests.unit.engines.recordings import FORMAT, beckett
 
@@ -57,6 +57,31 @@ def test_very_short_audio_does_no_harm(model: MoonshineModel, samples: int) -> N
 def test_text_is_bounded_however_confused_the_network_is(model: MoonshineModel) -> None:
     noise = np.random.default_rng(0).standard_normal(FORMAT.samples(12)).astype(np.float32)
     assert len(model.transcribe(noise * 0.2).tokens) <= 12 * 6.5 + 6
+
+
+@pytest.mark.parametrize(
+    ("tokens", "kept"),
+    [
+        ((), 0),
+        ((1, 2, 3), 3),
+        ((1, 2, 2, 2), 4),
+        ((1, 2, 2, 2, 2), 2),
+        ((1, 2, 3, 2, 3, 2), 3),
+        ((9, 1, 2, 3, 4, 1, 2, 3), 8),
+        ((9, 1, 2, 3, 4, 1, 2, 3, 4), 5),
+        ((9, 1, 2, 3, 4, 1, 2, 3, 4, 1, 2), 5),
+        ((7, 7, 7, 7, 7), 1),
+        ((7, 7, 7, 7, 7, 8), 6),
+    ],
+)
+def test_what_repeats_itself_to_the_end_is_said_once(tokens: tuple[int, ...], kept: int) -> None:
+    assert without_loop(tokens) == tokens[:kept]
+
+
+@pytest.mark.slow
+def test_speech_that_breaks_off_in_a_word_is_not_written_in_a_loop(model: MoonshineModel) -> None:
+    # Unguarded it writes "If, if, if, if, if," of the first half second of "Ever tried".
+    assert model.transcribe(beckett()[: FORMAT.samples(0.5)]).text == "If, if"
 
 
 def test_a_vocabulary_is_read_by_length() -> None:
