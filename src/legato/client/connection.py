@@ -91,6 +91,8 @@ class Connection(Lifeline):
                 await self._welcomed
         except TimeoutError as error:
             self.abort()
+            if self._recovery.cause is not None:  # it does answer: not now
+                raise self._recovery.cause from error
             raise ConnectionLost(f"{self._config.address} does not answer in time") from error
         except BaseException:
             self.abort()

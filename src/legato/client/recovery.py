@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -40,7 +41,7 @@ class Recovery:
     Args:
         dial: Opens a socket.
         rng: Source of the jitter.
-        profile: How delays grow.
+        profile: How delays grow; None where nothing is sought again.
         now: Monotonic seconds.
 
     Attributes:
@@ -59,6 +60,7 @@ class Recovery:
     ) -> None:
         self._dial = dial
         self._backoff = Backoff(rng, profile or INTERACTIVE)
+        self._asks_again = profile is not None
         self._now = now
         self._took = math.inf
         self._retry_after: float | None = None
@@ -74,13 +76,25 @@ class Recovery:
     async def dial(self) -> Socket:
         """Open the first socket; how long that takes tells what to expect of later ones.
 
+        A server that goes away, or is full, says when to ask again: behind its address there may
+        be another by then. The caller's time bounds how often; `cause` is why it is asked again.
+
         Raises:
             LegatoError: If that fails.
         """
-        began = self._now()
-        socket = await self._dial()
-        self._took = self._now() - began
-        return socket
+        while True:
+            began = self._now()
+            try:
+                socket = await self._dial()
+            except ConnectionLost as error:
+                if error.retry_after is None or not self._asks_again:
+                    raise
+                self.cause = error
+                await asyncio.sleep(self._backoff.next_delay(began, error.retry_after))
+            else:
+                self._took = self._now() - began
+                self.end()
+                return socket
 
     def begin(self, cause: LegatoError, window: float) -> None:
         """There is trouble; if there was already, only the cause is news.

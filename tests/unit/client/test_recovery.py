@@ -37,7 +37,7 @@ def runner() -> Iterator[asyncio.Runner]:
 
 
 def recovery_of(
-    dial: Callable[[], Awaitable[FakeSocket]], profile: Profile = INTERACTIVE
+    dial: Callable[[], Awaitable[FakeSocket]], profile: Profile | None = INTERACTIVE
 ) -> Recovery:
     loop = asyncio.get_running_loop()
     return Recovery(dial, rng=random.Random(3), profile=profile, now=loop.time)
@@ -253,6 +253,40 @@ def test_the_time_that_the_server_asks_for_is_given(runner: asyncio.Runner) -> N
         await recovery.redial()
         assert 2.0 <= dial.began[0] - recovery.since <= 2.25
         assert 4.0 <= dial.began[1] - dial.began[0] <= 4.5
+
+    runner.run(main())
+
+
+def test_a_server_that_goes_away_is_asked_again_for_the_first_socket(
+    runner: asyncio.Runner,
+) -> None:
+    async def main() -> None:
+        dial = Dial(*[ConnectionLost("going away", retry_after=1.0)] * 2)
+        recovery = recovery_of(dial)
+        await recovery.dial()
+        steps = [later - before for before, later in zip(dial.began, dial.began[1:], strict=False)]
+        assert len(steps) == 2
+        assert all(1.0 <= step <= 2.0 for step in steps)
+        assert recovery.cause is None
+        assert not recovery.under_way
+
+    runner.run(main())
+
+
+@pytest.mark.parametrize(
+    ("fault", "profile"),
+    [(LOST, INTERACTIVE), (ConnectionLost("full", retry_after=1.0), None)],
+    ids=["it said nothing of later", "nothing is sought again"],
+)
+def test_the_first_socket_is_tried_for_once(
+    runner: asyncio.Runner, fault: LegatoError, profile: Profile | None
+) -> None:
+    async def main() -> None:
+        dial = Dial(fault)
+        with pytest.raises(ConnectionLost) as caught:
+            await recovery_of(dial, profile).dial()
+        assert caught.value is fault
+        assert len(dial.began) == 1
 
     runner.run(main())
 
