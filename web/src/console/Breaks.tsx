@@ -8,6 +8,7 @@ import {
   profile,
   refusal,
   standing,
+  underWay,
 } from "./breaks.ts";
 import { type Key, t } from "./language.ts";
 import { comparison } from "./measures.ts";
@@ -81,6 +82,8 @@ function words(): string {
     return t("break.disabled", { option: "LEGATO_GATEWAY__IMPAIRMENTS=true" });
   }
   if (refusal.value) return t("break.failed", { message: refusal.value.message });
+  if (underWay.value === "freeze") return t("break.frozen");
+  if (underWay.value === "cut" && standing.value === "unknown") return t("break.cut.now");
   if (standing.value === "unknown") return t("break.unknown");
   if (comparison.value.state !== "pending") {
     return t(isRunning(speaking.value.phase) ? "break.delivered" : "break.idle");

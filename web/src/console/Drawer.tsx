@@ -1,5 +1,6 @@
 /** Events and code, open on demand. */
 
+import { useEffect, useRef } from "preact/hooks";
 import { open, type Part, toggle } from "./drawer.ts";
 import { Events, EventTools, Glance } from "./Events.tsx";
 import { later } from "./Later.tsx";
@@ -10,8 +11,12 @@ const CodeTools = later(async () => (await import("./Code.tsx")).CodeTools);
 
 export function Drawer() {
   const part = open.value;
+  const bottom = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (part !== undefined) bottom.current?.scrollIntoView({ block: "nearest" });
+  }, [part]);
   return (
-    <section class="drawer" aria-label={t("drawer.label")}>
+    <section class="drawer" ref={bottom} aria-label={t("drawer.label")}>
       <div class="drawer-head">
         <Tab part="events" />
         <Tab part="code" />

@@ -1,6 +1,7 @@
 /** Where one is, whether there is a connection, and how the page looks. */
 
 import { change, settings } from "./address.ts";
+import { underWay } from "./breaks.ts";
 import { link } from "./connection.ts";
 import { duration } from "./figures.ts";
 import { Icon } from "./Icon.tsx";
@@ -56,7 +57,8 @@ export function Header() {
 function Link() {
   const state = link.value;
   const trip = roundTrip.value;
-  const figure = state === "open" && trip !== undefined ? duration(trip) : undefined;
+  const passes = state === "open" && underWay.value !== "freeze";
+  const figure = passes && trip !== undefined ? duration(trip) : undefined;
   return (
     <span class={`link ${state}`} data-link={state}>
       <span role="status">{t(`link.${state}`)}</span>

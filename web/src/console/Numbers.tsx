@@ -129,10 +129,11 @@ function LatencyChart({ speaking }: { speaking: boolean }) {
   );
 }
 
-const VERDICTS: Readonly<Record<"pending" | "equal" | "different", Key>> = {
+const VERDICTS: Readonly<Record<"pending" | "equal" | "different" | "stopped", Key>> = {
   pending: "lost.pending",
   equal: "lost.equal",
   different: "lost.different",
+  stopped: "lost.stopped",
 };
 
 /** The badge: it says 0 only when both ends have counted to the end and agree. */
@@ -152,17 +153,17 @@ function Lost() {
           )}
         </dd>
       </div>
-      {state === "none" ? null : (
-        <div>
-          <dt class="verdict">
+      <div>
+        <dt class="verdict">
+          {state === "none" ? null : (
             <span role="status">
               {breaks === 1 ? t("lost.break") : ""}
               {breaks > 1 ? t("lost.breaks", { count: breaks }) : ""} {t(VERDICTS[state])}
             </span>
-          </dt>
-          <dd />
-        </div>
-      )}
+          )}
+        </dt>
+        <dd />
+      </div>
       {totals && open.value ? <Digests {...totals} /> : null}
     </>
   );

@@ -179,7 +179,10 @@ interface EngineRow extends EngineLoad {
 }
 
 const ENGINE: readonly Column<EngineRow>[] = [
-  { title: "operations.engine", cell: ({ name }) => name },
+  {
+    title: "operations.engine",
+    cell: ({ kind, name }) => `${name} · ${t(kind === "synthesize" ? "nav.speak" : "nav.listen")}`,
+  },
   { title: "operations.worker", cell: ({ worker }) => worker },
   { title: "operations.state", cell: ({ state }) => stateOf(state) },
   {

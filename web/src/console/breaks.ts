@@ -28,6 +28,8 @@ const allowed = signal<boolean | undefined>(undefined);
 /** The network that the connection has been given. */
 export const profile = signal<Profile>("none");
 export const refusal = signal<Refusal | undefined>(undefined);
+/** What was done to the connection and is not over. */
+export const underWay = signal<"cut" | "freeze" | undefined>(undefined);
 
 export const standing = computed<"unknown" | "disabled" | "ready">(() => {
   if (allowed.value === false) return "disabled";
@@ -40,6 +42,7 @@ export function observe(traffic: Traffic): void {
   if (message?.type !== "welcome") return;
   session.value = { id: message.session_id, token: message.resume_token };
   profile.value = "none";
+  underWay.value = undefined;
   void learn();
 }
 
@@ -65,8 +68,19 @@ export async function breakIt(how: Break): Promise<void> {
   const answer = await order(how);
   refusal.value = "failure" in answer ? answer.failure : undefined;
   if ("failure" in answer) return;
+  note(how);
   if (how.action === "network") profile.value = answer.value.impairment.profile;
   if (how.action !== "network" || how.profile !== "none") countBreak();
+}
+
+/** A cut is over at the next welcome, a freeze after its time. */
+function note(how: Break): void {
+  if (how.action === "network") return;
+  underWay.value = how.action;
+  if (how.action === "cut") return;
+  setTimeout(() => {
+    if (underWay.value === "freeze") underWay.value = undefined;
+  }, how.seconds * 1000);
 }
 
 /** Sockets of a browser may lead to another process than the stream's, so a few are tried. */

@@ -48,8 +48,10 @@ export const isForeign = computed(
 
 /** What is in the box at first; both are here, as a page in Chinese may have to speak English. */
 const SENTENCES: Readonly<Record<Language, string>> = {
-  en: "The harbour was quiet that morning, and only a few gulls were awake.",
-  zh: "清晨的港口很安静，只有几只海鸥醒着。",
+  en:
+    "The harbour was quiet that morning, and only a few gulls were awake. " +
+    "A boat came in without a light, and nobody knew its name.",
+  zh: "清晨的港口很安静，只有几只海鸥醒着。一条没有点灯的船驶了进来，没有人知道它的名字。",
 };
 
 /** What is spoken: the user's text, or the sentence that is in the box at first. */

@@ -17,7 +17,7 @@ export interface Totals {
 
 /** Whether the two ends have the same: known only when both have counted to the end. */
 export interface Comparison {
-  readonly state: "none" | "pending" | "equal" | "different";
+  readonly state: "none" | "pending" | "equal" | "different" | "stopped";
   /** Breaks that the stream went through. */
   readonly breaks: number;
   readonly totals?: Totals;
@@ -86,7 +86,7 @@ export function upTotals({ up }: StreamTotals): Totals {
 export function endComparison(totals?: Totals): void {
   const { breaks, lost } = comparison.value;
   if (!totals) {
-    comparison.value = { state: "none", breaks, lost };
+    comparison.value = { state: "stopped", breaks, lost };
     return;
   }
   const { ours, theirs = ours } = totals;

@@ -19,9 +19,11 @@ export const shade = computed<"light" | "dark">(() => {
   return systemIsDark.value ? "dark" : "light";
 });
 
-/** The theme that the switch goes to next. */
+/** The theme that the switch goes to next; from the system's to the one that looks different. */
 export function nextTheme(current: Theme): Theme {
-  return THEMES[(THEMES.indexOf(current) + 1) % THEMES.length] ?? "system";
+  const other = shade.value === "light" ? "dark" : "light";
+  if (current === "system") return other;
+  return current === (systemIsDark.value ? "light" : "dark") ? other : "system";
 }
 
 /** Follow the system and the stored choice, and tell the document. */

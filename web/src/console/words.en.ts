@@ -118,6 +118,7 @@ export const en = {
   "lost.pending": "compared when the stream ends.",
   "lost.equal": "both ends have the same digest.",
   "lost.different": "the digests differ.",
+  "lost.stopped": "stopped before its end: not compared.",
   "lost.show": "Show both digests",
   "lost.server": "server",
   "lost.checked": "compared with its own, found no difference; it refuses a stream that differs",
@@ -143,6 +144,8 @@ export const en = {
   "break.disabled":
     "This server does not let pages break their connection. Start it with {option}.",
   "break.unknown": "Not connected, so there is nothing to break.",
+  "break.cut.now": "Cut. Connecting again.",
+  "break.frozen": "Frozen for 3 s; nothing gets lost.",
   "break.failed": "The server refused that: {message}",
   "break.pending": "Both ends are compared when the stream ends.",
 
@@ -155,7 +158,7 @@ export const en = {
   "events.export.label": "Download the events as JSON lines",
   "events.clear": "clear",
   "events.empty": "Messages appear here as they pass, up and down.",
-  "events.words": "{count} words",
+  "events.words": "words: {count}",
   "events.up": "to the server",
   "events.down": "from the server",
   "events.dropped": "{count} older ones dropped",

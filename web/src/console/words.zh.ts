@@ -121,6 +121,7 @@ export const zh: Words = {
   "lost.pending": "流结束时比对。",
   "lost.equal": "两端摘要相同。",
   "lost.different": "两端摘要不同。",
+  "lost.stopped": "提前停止，未比对。",
   "lost.show": "查看两端摘要",
   "lost.server": "服务器",
   "lost.checked": "已与自己的比对，没有差异；有差异的流会被拒绝",
@@ -145,6 +146,8 @@ export const zh: Words = {
   "break.ready": "在进行中弄断它。上面的标记由两端的摘要算出。",
   "break.disabled": "这台服务器不允许页面弄断连接。请用 {option} 启动。",
   "break.unknown": "尚未连接，没有可弄断的。",
+  "break.cut.now": "已切断，正在重新连接。",
+  "break.frozen": "已冻结 3 秒，什么都不会丢。",
   "break.failed": "服务器拒绝了：{message}",
   "break.pending": "流结束时比对两端。",
 

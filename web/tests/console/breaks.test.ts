@@ -3,7 +3,7 @@ import type { Traffic } from "../../src/core/api.ts";
 import type { Message } from "../../src/core/messages.ts";
 
 vi.stubGlobal("document", { baseURI: "http://host/speech/" });
-const { breakIt, disconnected, observe, profile, refusal, standing } = await import(
+const { breakIt, disconnected, observe, profile, refusal, standing, underWay } = await import(
   "../../src/console/breaks.ts"
 );
 
@@ -92,4 +92,29 @@ test("without a connection there is nothing to break", async () => {
   expect(standing.value).toBe("unknown");
   await breakIt({ action: "cut" });
   expect(asked).toHaveLength(1);
+});
+
+test("a cut is under way until there is a connection again", async () => {
+  await welcome(told({ allowed: true }));
+  answers.push(told({ action: "cut", profile: "none" }));
+  await breakIt({ action: "cut" });
+  disconnected();
+  expect(underWay.value).toBe("cut");
+  await welcome(told({ allowed: true }));
+  expect(underWay.value).toBeUndefined();
+});
+
+test("a freeze is over after its time, and what was refused never began", async () => {
+  await welcome(told({ allowed: true }));
+  vi.useFakeTimers();
+  answers.push(refused("malformed_message", 400));
+  await breakIt({ action: "freeze", seconds: 3 });
+  expect(underWay.value).toBeUndefined();
+  answers.push(told({ action: "freeze", profile: "none" }));
+  await breakIt({ action: "freeze", seconds: 3 });
+  vi.advanceTimersByTime(2_999);
+  expect(underWay.value).toBe("freeze");
+  vi.advanceTimersByTime(1);
+  expect(underWay.value).toBeUndefined();
+  vi.useRealTimers();
 });

@@ -1,11 +1,10 @@
 import threading
-import time
 
 import numpy as np
 import pytest
 
 from legato.engines.precedence import Precedence
-from legato.engines.sherpa.rendering import CLOSING, Rendering, Take
+from legato.engines.sherpa.rendering import Rendering, Take
 
 WAIT = 10.0
 
@@ -55,9 +54,8 @@ def test_closing_does_not_wait_for_a_step_that_hangs_but_its_turn_is_not_lent() 
     say, turns = Say(), Precedence(1)
     say.go.clear()
     made = rendering(["abc", "d"], say, turns)
-    begun = time.monotonic()
     made.close()
-    assert time.monotonic() - begun < CLOSING + 1.0
+    assert not say.done.acquire(blocking=False)  # it still hangs
     assert not turns.try_turn()
     say.go.set()
     assert say.done.acquire(timeout=WAIT)
