@@ -790,3 +790,15 @@ def test_a_race_ends_with_the_last_stream(runner: asyncio.Runner) -> None:
             assert is_usable(connection)
 
     runner.run(main())
+
+
+def test_a_server_that_stays_full_is_told_as_it_says(runner: asyncio.Runner) -> None:
+    async def main() -> None:
+        server = FakeServer(answers=[ConnectionLost("full", retry_after=1.0)] * 20)
+        began = now()
+        with pytest.raises(ConnectionLost, match="full"):
+            await Connection(CONFIG, dial=server.dial).open()
+        assert now() == began + CONFIG.connect_timeout
+        assert len(server.attempts) > 1
+
+    runner.run(main())
