@@ -83,7 +83,8 @@ def picture() -> bytes:
     context = av.VideoCodecContext.create("png", "w")
     context.width = context.height = 16
     context.pix_fmt, context.time_base = "rgb24", Fraction(1, 25)
-    packets = [*context.encode(av.VideoFrame(16, 16, "rgb24")), *context.encode(None)]
+    black = av.VideoFrame.from_ndarray(np.zeros((16, 16, 3), np.uint8), format="rgb24")
+    packets = [*context.encode(black), *context.encode(None)]
     return b"".join(bytes(packet) for packet in packets)
 
 

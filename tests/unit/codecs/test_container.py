@@ -144,6 +144,7 @@ def test_mp4_boxes_of_odd_sizes_are_spooled_and_refused(box: bytes) -> None:
         (riff(ONE_SECOND, channels=0), "declares no channels or no sample rate"),
         (riff(ONE_SECOND, tag=0x1234), "is coded in a way that FFmpeg does not know"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "data",  # the same in each process
 )
 def test_what_is_no_audio_says_what_it_is(data: bytes, cause: str, pipe: bool) -> None:
     assert refused(data, pipe=pipe).startswith(cause)
