@@ -317,7 +317,7 @@ class Recognition:
         if text != shown:
             start = search.sample(segment.onset)
             said = Transcript(text=text, final=False, start=start, end=search.position)
-            yield self._told(said, hypothesis)
+            yield self._told(said, hypothesis, segment)
 
     def _decode(self, segment: Segment) -> Hypothesis:
         """Return the final text of a segment, which must not depend on earlier guesses."""
@@ -335,11 +335,12 @@ class Recognition:
         if hypothesis.text:
             start = self._search.sample(segment.onset)
             said = Transcript(text=hypothesis.text, final=True, start=start, end=end)
-            yield self._told(said, hypothesis)
+            yield self._told(said, hypothesis, segment)
         yield self._restart(end)
 
-    def _told(self, said: Transcript, hypothesis: Hypothesis) -> Transcript:
-        """Return what is said with all that is known of it."""
+    def _told(self, said: Transcript, hypothesis: Hypothesis, segment: Segment) -> Transcript:
+        """Return what is said with all that is known of it; others know more of the segment."""
+        del segment
         confidence = hypothesis.confidence if said.final else None
         return replace(said, confidence=confidence, language=_LANGUAGE)
 
