@@ -49,7 +49,9 @@ class PacketCoder:
 
     async def push(self, pcm: bytes) -> list[bytes]:
         """Return the packets that `pcm` completes."""
-        packets = await in_thread(self._push, pcm)
+        # Noted here and not in the thread, which goes on if this is cancelled: what it made is lost
+        # then, and nothing of it is in the next utterance.
+        self._encoder, packets = await in_thread(self._push, self._encoder, pcm)
         self._pushed += self._format.pcm.samples_in(pcm)
         self._given += len(packets) * self._format.packet_samples
         return packets
@@ -71,12 +73,12 @@ class PacketCoder:
         self._encoder = None
         self._pushed = self._given = 0
 
-    def _push(self, pcm: bytes) -> list[bytes]:
-        if self._encoder is None:
+    def _push(self, encoder: OpusEncoder | None, pcm: bytes) -> tuple[OpusEncoder, list[bytes]]:
+        if encoder is None:
             from legato.codecs.opus import OpusEncoder  # loads FFmpeg
 
-            self._encoder = OpusEncoder(self._format, self._bitrate)
-        return self._encoder.push(pcm)
+            encoder = OpusEncoder(self._format, self._bitrate)
+        return encoder, encoder.push(pcm)
 
     def _finish(self) -> list[bytes]:
         return [] if self._encoder is None else self._encoder.finish()

@@ -310,12 +310,36 @@ async def test_coding_is_done_in_a_thread_of_its_own() -> None:
     names: list[str] = []
 
     class Watched(PacketCoder):
-        def _push(self, pcm: bytes) -> list[bytes]:
+        def _push(self, encoder: OpusEncoder | None, pcm: bytes) -> tuple[OpusEncoder, list[bytes]]:
             names.append(threading.current_thread().name)
-            return super()._push(pcm)
+            return super()._push(encoder, pcm)
 
     await Watched(OPUS, 24_000).push(sine(0.1))
     assert names[0].startswith("legato-codec")
+
+
+async def test_coding_that_is_cancelled_leaves_nothing_in_the_next_utterance() -> None:
+    begun, go, done = threading.Event(), threading.Event(), threading.Event()
+
+    class Slow(PacketCoder):
+        def _push(self, encoder: OpusEncoder | None, pcm: bytes) -> tuple[OpusEncoder, list[bytes]]:
+            begun.set()
+            assert go.wait(10)
+            coded = super()._push(encoder, pcm)
+            done.set()
+            return coded
+
+    coder = Slow(OPUS, 24_000)
+    coding = asyncio.create_task(coder.push(sine(0.1)))
+    assert await asyncio.to_thread(begun.wait, 10)
+    coding.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await coding
+    coder.renew()
+    go.set()
+    assert await asyncio.to_thread(done.wait, 10)
+    fresh = PacketCoder(OPUS, 24_000)
+    assert await coder.push(sine(0.3)) == await fresh.push(sine(0.3))
 
 
 def test_samples_are_coded_one_by_one_where_the_codec_does() -> None:
