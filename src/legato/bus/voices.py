@@ -140,11 +140,12 @@ class OwnVoices:
             Overloaded: If the bus has no room to tell workers.
         """
         voice = await self.find(tenant, name)
-        if voice is None:
-            return False
-        # The recording first: should the bus fail here, the voice is still there to be removed.
-        await self._blobs.delete(tenant, _blob(voice))
-        removed = await self._registry.delete(tenant, KIND, voice.name)
+        removed = False
+        if voice is not None:
+            # The recording first: should the bus fail here, the voice is still there to be removed.
+            await self._blobs.delete(tenant, _blob(voice))
+            removed = await self._registry.delete(tenant, KIND, voice.name)
+        # If there is none as well: who asks again may be one for whom this failed.
         await tell_forgotten(self._registry, tenant)
         return removed
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
-from legato.errors import AuthError, EpochChanged, LegatoError, SessionExpired, StreamExists
+from legato.errors import (
+    AuthError,
+    EpochChanged,
+    Internal,
+    LegatoError,
+    SessionExpired,
+    StreamExists,
+)
 from legato.gateway.bugs import note_bug
 from legato.gateway.catalog import Choice
 from legato.gateway.identity import Identify, Identity
@@ -159,11 +166,12 @@ class Connection(Shell):
         try:
             choice = await self._prepare(identity, start)
         except LegatoError as error:
-            STREAMS.labels(task=start.task, outcome=error.code).inc()
-            note_bug(error)
-            session.refuse(start.stream, error)
-            self._release(start.stream)
-            self._flush_soon()
+            self._refuse(start, error)
+            return
+        except Exception as error:  # noqa: BLE001  a bug: its client must not wait for an answer
+            bug = Internal()
+            bug.__cause__ = error
+            self._refuse(start, bug)
             return
         if choice is None:
             return
@@ -176,6 +184,13 @@ class Connection(Shell):
             await self._streams.submit(self._streams.keep(identity, start, choice))
         else:
             await self._begin(stream, identity)
+
+    def _refuse(self, start: StreamStart, error: LegatoError) -> None:
+        STREAMS.labels(task=start.task, outcome=error.code).inc()
+        note_bug(error)
+        self._session.refuse(start.stream, error)
+        self._release(start.stream)
+        self._flush_soon()
 
     async def _begin(self, stream: ServerStream, identity: Identity) -> None:
         relay = self._streams.relay(identity, stream, listener=self)

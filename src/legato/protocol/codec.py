@@ -24,6 +24,10 @@ from legato.protocol.messages import (
 MAX_NESTING: Final = 16
 """Levels of objects and arrays in `options` and `offer`; more would overflow someone's stack."""
 
+INT64_MIN: Final = -(2**63)
+UINT64_MAX: Final = 2**64 - 1
+"""Whole numbers outside do not fit into MessagePack, in which the bus keeps them."""
+
 _SHOWN_CHARS: Final = 300
 
 _T = TypeVar("_T", bound=Message)
@@ -156,7 +160,8 @@ def _is_finite(value: object) -> bool:
     return True
 
 
-def _check_nesting(value: object, path: str) -> None:
+def _check_values(value: object, path: str) -> None:
+    """See that a free field can be written down again, by the bus as well as on the wire."""
     level: list[object] = [value]
     for _ in range(MAX_NESTING):
         level = [
@@ -167,14 +172,16 @@ def _check_nesting(value: object, path: str) -> None:
         ]
         if not level:
             return
+        if any(isinstance(item, int) and not INT64_MIN <= item <= UINT64_MAX for item in level):
+            raise MalformedMessage(f"a whole number of more than 64 bits - at `{path}`")
     raise MalformedMessage(f"more than {MAX_NESTING} levels of nesting - at `{path}`")
 
 
 _CHECKS: Mapping[type[Message], Callable[..., object]] = MappingProxyType(
     {
-        StreamStart: lambda message: _check_nesting(message.options, "$.options"),
+        StreamStart: lambda message: _check_values(message.options, "$.options"),
         Resume: lambda message: check_stream_id(message.stream_id),
-        Error: lambda message: _check_nesting(message.offer, "$.offer"),
+        Error: lambda message: _check_values(message.offer, "$.offer"),
     }
 )
 """What the types of the fields cannot say. A `stream_start` is judged by its stream otherwise, so

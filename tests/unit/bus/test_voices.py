@@ -1,6 +1,11 @@
+import time
+
 import pytest
 
 from legato.bus.memory import Bounds, MemoryBus
+from legato.bus.memory.alarm import Alarm
+from legato.bus.memory.registry import MemoryRegistry
+from legato.bus.records import FORGOTTEN_KIND, TENANT
 from legato.bus.voices import Consent, OwnVoice, OwnVoices, checked_name, digest
 from legato.errors import MalformedMessage, Overloaded
 
@@ -40,3 +45,38 @@ def test_what_is_no_name_is_told(name: str) -> None:
 
 def test_one_name_is_kept_in_one_form() -> None:
     assert checked_name("Zoe\u0308") == "Zoë"
+
+
+class NarrowRegistry(MemoryRegistry):
+    """Has no room for one kind of record, the first time."""
+
+    def __init__(self, bus: MemoryBus) -> None:
+        super().__init__(Alarm(time.monotonic, bus.sweep), Bounds())
+        self.refused = 0
+
+    async def put(
+        self,
+        tenant: str,
+        kind: str,
+        name: str,
+        value: bytes,
+        *,
+        ttl: float | None = None,
+        expected: int | None = None,
+    ) -> bool:
+        if kind == FORGOTTEN_KIND and not self.refused:
+            self.refused += 1
+            raise Overloaded("no room")
+        return await super().put(tenant, kind, name, value, ttl=ttl, expected=expected)
+
+
+async def test_who_asks_again_has_the_workers_told_that_were_not() -> None:
+    bus = MemoryBus()
+    bus.registry = NarrowRegistry(bus)
+    voices = OwnVoices(bus)
+    await voices.add("acme", voice(), PCM)
+    with pytest.raises(Overloaded):
+        await voices.remove("acme", "anna")
+    assert await bus.registry.list(TENANT, FORGOTTEN_KIND) == {}
+    assert await voices.remove("acme", "anna") is False
+    assert len(await bus.registry.list(TENANT, FORGOTTEN_KIND)) == 1

@@ -5,8 +5,11 @@ import pytest
 
 from legato.bus.base import Committed, Direction, Job, StreamKey
 from legato.bus.memory import Bounds
+from legato.bus.records import EngineRecord
 from legato.errors import BusUnavailable, Forbidden, ResumeGap, Unauthenticated
+from legato.gateway.catalog import Catalog
 from legato.gateway.identity import Identity
+from legato.gateway.streams import Streams
 from legato.protocol.media import AudioFrame
 from legato.protocol.messages import (
     Ack,
@@ -88,6 +91,22 @@ async def test_a_refused_start_is_told_and_leaves_nothing() -> None:
     line = await gateway.hello()
     line.say(StreamStart(stream=1, stream_id="s", task="synthesize", engine="nobody"))
     assert (await line.error("unknown_engine"))["stream"] == 1
+    assert await gone(gateway)
+
+
+async def test_a_start_that_meets_a_bug_is_told_so() -> None:
+    class BrokenCatalog(Catalog):
+        async def engines(self, *, fresh: bool = False) -> list[EngineRecord]:
+            raise RuntimeError("a bug")
+
+    gateway = await Gateway().open()
+    catalog = BrokenCatalog(gateway.bus.registry, asyncio.get_running_loop().time)
+    gateway.streams = Streams(gateway.bus, resume_window=30.0, catalog=catalog)
+    line = await gateway.hello()
+    line.say(StreamStart(stream=1, stream_id="s", task="synthesize"))
+    told = await line.error("internal")
+    assert told["stream"] == 1
+    assert "a bug" not in told["message"]
     assert await gone(gateway)
 
 

@@ -168,6 +168,13 @@ def test_deep_nesting_is_malformed(text: str) -> None:
         decode_client(text)
 
 
+@pytest.mark.parametrize("number", [2**64, -(2**63) - 1])
+def test_a_whole_number_that_the_bus_cannot_keep_is_malformed(number: int) -> None:
+    decode_client(start(options={"a": 2**64 - 1, "b": [-(2**63)]}))
+    with pytest.raises(MalformedMessage, match=r"more than 64 bits - at `\$\.options`"):
+        decode_client(start(options={"a": {"b": [number]}}))
+
+
 def test_nesting_that_another_stack_might_not_bear_is_malformed() -> None:
     decode_client(start(options={"a": nested(MAX_NESTING - 2)}))
     decode_server(encode(Error(code="overloaded", offer={"a": nested(MAX_NESTING - 2)})))

@@ -73,12 +73,15 @@ export async function breakIt(how: Break): Promise<void> {
   if (how.action !== "network" || how.profile !== "none") countBreak();
 }
 
+let thaw: ReturnType<typeof setTimeout> | undefined;
+
 /** A cut is over at the next welcome, a freeze after its time. */
 function note(how: Break): void {
   if (how.action === "network") return;
   underWay.value = how.action;
   if (how.action === "cut") return;
-  setTimeout(() => {
+  clearTimeout(thaw);
+  thaw = setTimeout(() => {
     if (underWay.value === "freeze") underWay.value = undefined;
   }, how.seconds * 1000);
 }

@@ -118,7 +118,7 @@ export const en = {
   "lost.pending": "compared when the stream ends.",
   "lost.equal": "both ends have the same digest.",
   "lost.different": "the digests differ.",
-  "lost.stopped": "stopped before its end: not compared.",
+  "lost.stopped": "ended early: not compared.",
   "lost.show": "Show both digests",
   "lost.server": "server",
   "lost.checked": "compared with its own, found no difference; it refuses a stream that differs",

@@ -121,7 +121,7 @@ export const zh: Words = {
   "lost.pending": "流结束时比对。",
   "lost.equal": "两端摘要相同。",
   "lost.different": "两端摘要不同。",
-  "lost.stopped": "提前停止，未比对。",
+  "lost.stopped": "提前结束，未比对。",
   "lost.show": "查看两端摘要",
   "lost.server": "服务器",
   "lost.checked": "已与自己的比对，没有差异；有差异的流会被拒绝",

@@ -118,3 +118,17 @@ test("a freeze is over after its time, and what was refused never began", async 
   expect(underWay.value).toBeUndefined();
   vi.useRealTimers();
 });
+
+test("a second freeze counts from its own beginning", async () => {
+  await welcome(told({ allowed: true }));
+  vi.useFakeTimers();
+  for (const waited of [2_000, 2_000]) {
+    answers.push(told({ action: "freeze", profile: "none" }));
+    await breakIt({ action: "freeze", seconds: 3 });
+    vi.advanceTimersByTime(waited);
+  }
+  expect(underWay.value).toBe("freeze");
+  vi.advanceTimersByTime(1_000);
+  expect(underWay.value).toBeUndefined();
+  vi.useRealTimers();
+});
