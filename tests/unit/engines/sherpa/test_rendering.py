@@ -21,10 +21,17 @@ class Say:
         self.done = threading.Semaphore(0)
         self.go = threading.Event()
         self.go.set()
+        self.entered = threading.Event()
+        self.hanging = False
 
     def __call__(self, sentence: str, take: Take) -> None:
         self.begun.append(sentence)
-        assert self.go.wait(WAIT)
+        self.hanging = True
+        self.entered.set()
+        try:
+            assert self.go.wait(WAIT)
+        finally:
+            self.hanging = False
         for _ in sentence:
             if not take(np.ones(1, np.float32)):
                 break
@@ -54,8 +61,9 @@ def test_closing_does_not_wait_for_a_step_that_hangs_but_its_turn_is_not_lent() 
     say, turns = Say(), Precedence(1)
     say.go.clear()
     made = rendering(["abc", "d"], say, turns)
+    assert say.entered.wait(WAIT)
     made.close()
-    assert not say.done.acquire(blocking=False)  # it still hangs
+    assert say.hanging
     assert not turns.try_turn()
     say.go.set()
     assert say.done.acquire(timeout=WAIT)
