@@ -49,10 +49,14 @@ class FileOutput:
         self._writer: Writer | None = None
 
     async def __aenter__(self) -> Self:
-        if self._target == STDOUT:
-            stdout()  # nothing is written before there is audio
-        else:
-            await self._open()
+        try:
+            if self._target == STDOUT:
+                stdout()  # nothing is written before there is audio
+            else:
+                await self._open()
+        except BaseException:
+            await self._give_up()
+            raise
         return self
 
     async def write(self, chunk: AudioChunk) -> None:
@@ -74,16 +78,30 @@ class FileOutput:
         if kind is None:
             writer = self._writer or await self._open()
             await self._do(writer.close)
-        elif self._target != STDOUT and self._writer is not None:
-            with contextlib.suppress(CannotWrite, TimeoutError):
-                async with asyncio.timeout(DISCARD_TIMEOUT):
-                    await self._do(self._writer.discard)
-        self._thread.end()
+            self._thread.end()
+        else:
+            await self._give_up()
 
     async def _open(self) -> Writer:
         place: BinaryIO | Path = stdout() if self._target == STDOUT else Path(self._target)
-        self._writer = await self._do(_writer, self._kind, place, self._format)
+        return await self._do(self._made, place)
+
+    def _made(self, place: BinaryIO | Path) -> Writer:
+        # Noted in the thread: whoever waits for it may be interrupted, and the file is there then.
+        self._writer = _writer(self._kind, place, self._format)
         return self._writer
+
+    async def _give_up(self) -> None:
+        """Leave no file, behind whatever the thread is about."""
+        if self._target != STDOUT:
+            with contextlib.suppress(CannotWrite, TimeoutError):
+                async with asyncio.timeout(DISCARD_TIMEOUT):
+                    await self._do(self._discard)
+        self._thread.end()
+
+    def _discard(self) -> None:
+        if self._writer is not None:
+            self._writer.discard()
 
     async def _do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         try:

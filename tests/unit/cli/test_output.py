@@ -35,6 +35,17 @@ async def test_a_block_that_fails_leaves_nothing(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []  # noqa: PTH208  (in a loop, where Path is not to be used)
 
 
+async def test_a_file_whose_opening_is_interrupted_is_not_left(tmp_path: Path) -> None:
+    opening = await first(FileOutput(str(tmp_path / "x.wav"), FORMAT).__aenter__())
+    assert not opening.done()
+    opening.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+
+    assert os.listdir(tmp_path) == []  # noqa: PTH208  (in a loop, where Path is not to be used)
+
+
 @pytest.mark.parametrize(
     ("name", "cause"), [("no/such/x.wav", "No such file or directory"), (".", "Is a directory")]
 )
